@@ -24,7 +24,7 @@ help:  ## List the targets
 .PHONY: setup
 setup: .venv/.tools  ## Check what is needed, then install it and the command into .venv
 	@# Both builds end with steps on one core.
-	@$(MAKE) --no-print-directory -j2 .venv/.built $(AGENT)
+	@$(MAKE) --no-print-directory -j2 .venv/.built $(DRIVER)
 
 # Tools and libraries, as pyproject.toml declares them.
 .venv/.tools: pyproject.toml tools/prerequisites.sh
@@ -40,7 +40,11 @@ setup: .venv/.tools  ## Check what is needed, then install it and the command in
 	@touch $@
 
 $(AGENT): $(RUST_SOURCES) kernel/driver/tussle.h tools/build-agent.sh
-	@tools/build-agent.sh $@ $(DRIVER)
+	@tools/build-agent.sh $(AGENT) $(DRIVER)
+
+# One script builds both.
+$(DRIVER): $(AGENT)
+	@test -e $@ || tools/build-agent.sh $(AGENT) $(DRIVER)
 
 .PHONY: demo
 demo: setup  ## Compare four algorithms on a LAN, each pair in both orders, and report
@@ -50,6 +54,11 @@ demo: setup  ## Compare four algorithms on a LAN, each pair in both orders, and 
 .PHONY: kernel
 kernel: setup  ## Build the Linux of the kernel engine into the user's cache (3 minutes; nothing the second time)
 	$(BIN)/tussle kernel build
+
+.PHONY: ticks
+ticks: setup  ## Build Linux with 100 and 1000 ticks per second, and run the tests that need it
+	for hz in 100 1000; do $(BIN)/tussle kernel build --hz $$hz || exit 1; done
+	$(PYTEST) tests/kernel/test_kernel_hosts.py
 
 .PHONY: kernels
 kernels: setup  ## Build every Linux of which this machine has, or apt offers, a package
@@ -126,7 +135,7 @@ pages: setup  ## Simulate, draw and write the algorithms' pages, docs/explanatio
 	$(BIN)/python tools/algorithm_pages.py
 
 .PHONY: draw
-draw: setup  ## Hold the simulator against Linux in 32 cells (5 minutes), of which `make test` takes a quarter
+draw: setup  ## Compare the simulator with Linux in 32 cells (5 minutes); `make test` runs a quarter of them
 	rm -rf results/agree-quick
 	$(BIN)/tussle agree --grid quick -o results/agree-quick
 
@@ -161,7 +170,7 @@ papers: setup  ## Run the published studies again (an hour); HTML into results/p
 	done
 
 .PHONY: bench
-bench: setup  ## Measure speed, beside ns-2 and ns-3 where they are installed, and what it is made of
+bench: setup  ## Measure speed and its parts, beside ns-2 and ns-3 where they are installed
 	$(BIN)/python benches/bench.py
 	$(BIN)/python benches/virtual_time.py
 

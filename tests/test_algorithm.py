@@ -182,7 +182,7 @@ class Mine(Algorithm):
 
 
 def test_a_restart_after_idle_time_is_reported_before_the_window_falls(here: Path) -> None:
-    """The application pauses for a second, several timeouts of about 240 ms."""
+    """The application pauses for a second, which is several RTOs of about 240 ms."""
     (here / "mine.py").write_text(
         """
 from pathlib import Path
@@ -238,7 +238,7 @@ class Mine:
     assert 1.04 < started_s.drop_nulls().unique().item() < 1.05
 
 
-def test_changes_of_the_control_apply(here: Path) -> None:
+def test_changes_of_control_take_effect(here: Path) -> None:
     (here / "mine.py").write_text(
         """
 class Mine:

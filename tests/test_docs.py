@@ -1,4 +1,4 @@
-"""Documentation is executed, complete, and leads nowhere wrong."""
+"""The documentation: its examples run, it is complete, and its links work."""
 
 import doctest
 import importlib
@@ -39,7 +39,7 @@ def name_of(file: Path) -> str:
 
 
 @pytest.mark.parametrize("page", EXECUTED, ids=name_of)
-def test_every_example_of_a_page_runs_and_shows_what_the_page_says(page, tmp_path, request):
+def test_every_example_of_a_page_prints_the_output_on_the_page(page, tmp_path, request):
     if needs_kernel(page):
         request.getfixturevalue("kernel")
         request.getfixturevalue("kernel_source")
@@ -58,7 +58,7 @@ def test_every_example_of_a_page_runs_and_shows_what_the_page_says(page, tmp_pat
     ],
     ids=lambda value: value.split("\n")[0],
 )
-def test_numbers_that_the_readme_claims_are_those_that_were_measured(claim, page, measured):
+def test_numbers_in_the_readme_equal_the_measured_ones(claim, page, measured):
     assert claim in (ROOT / "README.md").read_text("utf-8")
     assert measured in (DOCS / "explanation" / f"{page}.md").read_text("utf-8")
 
@@ -73,14 +73,14 @@ def page_of(folder: Path, *lines: str) -> Path:
     return page
 
 
-def test_a_page_with_one_wrong_digit_is_refused_and_mended(tmp_path):
+def test_a_wrong_digit_on_a_page_is_refused_and_can_be_corrected(tmp_path):
     page = page_of(tmp_path, "```console", "$ echo CUBIC gets 10.4", "CUBIC gets 8.23", "```")
     with pytest.raises(WrongPageError, match=r"does not show: CUBIC gets 8\.23"):
         check(page, tmp_path)
     assert written(page, tmp_path) == page.read_text("utf-8").replace("8.23", "10.4")
 
 
-def test_what_a_page_leaves_out_may_be_anything(tmp_path):
+def test_an_ellipsis_on_a_page_matches_any_output(tmp_path):
     check(
         page_of(tmp_path, "```console", "$ echo 3 of 4, 1.8 s, ready", "3 of 4, … s, ready", "```"), tmp_path
     )
@@ -89,7 +89,7 @@ def test_what_a_page_leaves_out_may_be_anything(tmp_path):
         check(wrong, tmp_path)
 
 
-def test_what_a_page_concludes_is_asserted_without_being_shown(tmp_path):
+def test_hidden_assertions_of_a_page_are_executed(tmp_path):
     check(page_of(tmp_path, "<!-- assert", "assert 1 < 2", "-->"), tmp_path)
     with pytest.raises(WrongPageError, match="AssertionError"):
         check(page_of(tmp_path, "<!-- assert", "assert 1 > 2", "-->"), tmp_path)
@@ -113,18 +113,18 @@ def execute(command: list[str], folder: Path) -> subprocess.CompletedProcess[str
     )
 
 
-def test_the_reference_is_what_the_code_says():
+def test_the_reference_is_up_to_date_with_the_code():
     result = execute([sys.executable, "tools/reference.py", "--check"], ROOT)
     assert result.returncode == 0, result.stdout
 
 
-def test_the_pages_of_algorithms_are_what_the_code_says():
+def test_the_pages_of_algorithms_are_up_to_date_with_the_code():
     result = execute([sys.executable, "tools/algorithm_pages.py", "--check"], ROOT)
     assert result.returncode == 0, result.stdout
 
 
-def test_the_pages_of_algorithms_are_of_one_run_of_each_point(monkeypatch):
-    """Some algorithms are random, for which a scenario would repeat its runs."""
+def test_the_pages_of_algorithms_have_one_run_per_point(monkeypatch):
+    """Some algorithms are random; by default, a scenario repeats their runs."""
     monkeypatch.syspath_prepend(ROOT / "tools")
     studies = importlib.import_module("algorithm_runs").plan(list(catalog().algorithms))
     for _, scenario in studies:
@@ -158,7 +158,7 @@ def command_names(name: str, command) -> Iterator[str]:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_everything_that_has_a_name_has_a_section(page, names):
+def test_every_registered_name_has_a_section_in_the_reference(page, names):
     text = (DOCS / "reference" / f"{page}.md").read_text("utf-8")
     assert [name for name in names if f"\n## {name}\n" not in text] == []
 
@@ -201,7 +201,7 @@ def test_examples_in_docstrings_hold(file):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_links_lead_somewhere(page):
+def test_every_link_has_an_existing_target(page):
     for link in LINK.findall(page.read_text("utf-8")):
         if link.startswith(("http://", "https://")):
             continue
@@ -212,12 +212,12 @@ def test_links_lead_somewhere(page):
 
 
 def headings(page: Path) -> set[str]:
-    """The anchors that hosts of Markdown give to headings."""
+    """Return the anchors that Markdown renderers give to headings."""
     titles = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-def test_every_page_is_reached_from_the_index():
+def test_every_page_is_linked_from_the_index():
     reached, waiting = set(), [DOCS / "index.md"]
     while waiting:
         page = waiting.pop()
@@ -238,5 +238,5 @@ def test_make_lists_every_target():
 
 
 @pytest.mark.parametrize("name", ["setup", "test", "lint", "fmt", "docs", "pages", "bench", "fuzz", "kernel"])
-def test_contributors_find_the_command(name):
+def test_contributing_lists_the_main_make_targets(name):
     assert f"`make {name}`" in (ROOT / "CONTRIBUTING.md").read_text("utf-8")

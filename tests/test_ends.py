@@ -1,4 +1,4 @@
-"""How commands end when something around them does."""
+"""The end of commands that are killed, interrupted, or lose their output."""
 
 import subprocess
 import sys
@@ -43,14 +43,14 @@ def test_another_command_does_not_take_a_dataset_without_a_report_for_its_own(
     assert not (finished / "report.html").exists()
 
 
-def test_a_closed_standard_output_is_no_traceback() -> None:
+def test_a_closed_standard_output_causes_no_traceback() -> None:
     command = ["bash", "-c", '"$0" list metrics >&-', str(TUSSLE)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
-def test_a_terminated_sweep_ends_in_order(tmp_path: Path) -> None:
-    """Workers and their semaphores are cleared away: Python's note on leaked ones says nothing to people."""
+def test_a_terminated_sweep_cleans_up_its_workers(tmp_path: Path) -> None:
+    """Workers and their semaphores are released, so that Python prints no warning about leaked ones."""
     (tmp_path / "many.toml").write_text(SCENARIO)
     command = [TUSSLE, "run", "many.toml", "--set", 'duration="100 s"', "--set", 'start_jitter="1 s"']
     command += ["--repetitions", "400", "--workers", "2", "-o", "out"]

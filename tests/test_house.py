@@ -1,4 +1,4 @@
-"""The rules of the house that linters do not know."""
+"""Rules of the project that linters do not check."""
 
 import re
 from pathlib import Path
@@ -37,7 +37,7 @@ def written_files() -> list[Path]:
     return sorted(file for file in below + beside if "target" not in file.parts)
 
 
-def test_no_file_is_too_long_to_read():
+def test_no_source_file_exceeds_800_lines():
     long = {file: len(file.read_text("utf-8").splitlines()) for file in written_files()}
     assert {str(file): lines for file, lines in long.items() if lines > MOST_LINES} == {}
 
@@ -54,12 +54,12 @@ def test_no_file_is_too_long_to_read():
     ],
     ids=["algorithms", "queues", "elements", "metrics", "figures", "engines"],
 )
-def test_what_has_a_name_has_a_file_of_that_name(names, folder):
+def test_every_registered_name_is_the_name_of_its_file(names, folder):
     files = {file.stem for file in folder.iterdir()}
     assert [name for name in names if name not in files] == []
 
 
-def test_a_citation_leads_to_the_section_that_it_names():
+def test_the_text_of_an_rfc_link_names_its_rfc_and_section():
     link = re.compile(r"\[([^]]+)\]\(https://www\.rfc-editor\.org/rfc/rfc(\d+)(?:#section-([\d.]+))?\)")
     cited = [found for file in written_files() for found in link.findall(file.read_text("utf-8"))]
     assert cited
@@ -69,19 +69,19 @@ def test_a_citation_leads_to_the_section_that_it_names():
         assert bool(section) == ("," in text), text
 
 
-def test_departures_are_of_something_that_exists():
+def test_each_departure_file_is_named_after_an_algorithm_the_sender_or_an_engine():
     known = {entry.stem for entry in (CORE / "cc").iterdir()} | {"sender", *engines.names()}
     assert {file.stem for file in (ROOT / "docs" / "deviations").glob("*.toml")} <= known
 
 
-def test_no_file_knows_where_it_lies_on_some_machine():
+def test_no_file_contains_an_absolute_path_of_a_machine():
     private = re.compile(rf"{re.escape(str(ROOT))}/|(?<![\w.~])/(?:root|home|Users)/\w")
     found = [str(file) for file in written_files() if private.search(file.read_text("utf-8"))]
     assert found == []
 
 
 def test_a_scenario_does_not_call_the_simulator():
-    """The linter of imports does not see the extension module."""
+    """The import linter cannot check the extension module."""
     scenario = (CODE / "tussle" / "scenario").glob("*.py")
     calling = [file.name for file in scenario if re.search(r"\b_core\b", file.read_text("utf-8"))]
     assert calling == []

@@ -1,4 +1,4 @@
-"""The page on kernels says what its files hold, and its conclusions follow from them."""
+"""The page on kernels agrees with its data files, and its conclusions follow from them."""
 
 import importlib
 from pathlib import Path
@@ -15,7 +15,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("kernels_page")
 
 
-def test_the_tables_are_those_of_the_files(page: ModuleType):
+def test_the_tables_of_the_page_equal_the_data_files(page: ModuleType):
     text = page.PAGE.read_text("utf-8")
     assert page.filled(text) == text
 

@@ -49,7 +49,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_mutated_dataset_is_shown_or_refused_in_sentences(
+def test_a_mutated_dataset_is_shown_or_refused_with_messages(
     whole: Path, tussle_: Callable[..., Answer], tmp_path: Path
 ):
     (tmp_path / "whole").symlink_to(whole)
@@ -64,12 +64,12 @@ def test_a_mutated_dataset_is_shown_or_refused_in_sentences(
 
 
 def commands(number: int, *, refused: bool) -> list[list[str]]:
-    """Return what to do with a dataset that the first command refused, or took."""
+    """Return the commands for a dataset that the first command refused, or accepted."""
     return CHEAP[1:] + (DEAR if refused or EVERY_COMMAND else [DEAR[number // 3 % len(DEAR)]])
 
 
 def faults_after(made: Mutation, words: list[str], call: Callable[..., Answer], found: list[str]) -> Answer:
-    """Give the mutated dataset to a command; add to `found` what is wrong with the answer."""
+    """Run a command on the mutated dataset; add the faults of its output to `found`."""
     with patience():
         answer = call(*words)
     faults = faults_of(answer)

@@ -19,7 +19,7 @@ RUN = mutations(full=1000, every=13)
 
 
 def faults(made: Mutation, call: Callable[..., Answer], *words: str) -> list[str]:
-    """Write the mutation and give it to a command; return what is wrong with the answer."""
+    """Write the mutation, run a command on it, and return the faults of its output."""
     file = Path("mutated.toml")
     file.write_bytes(made.content)
     with patience():
@@ -32,12 +32,14 @@ def faults(made: Mutation, call: Callable[..., Answer], *words: str) -> list[str
     return [f"{made.description}: {fault}" for fault in found]
 
 
-def test_a_mutated_scenario_is_checked_or_refused_in_sentences(tussle_: Callable[..., Answer]):
+def test_a_mutated_scenario_is_valid_or_refused_with_messages(tussle_: Callable[..., Answer]):
     found = [faults(mutation(number, bases()), tussle_, "scenario", "check") for number in CHECKED]
     assert list(chain.from_iterable(found)) == []
 
 
-def test_a_mutated_scenario_runs_whole_or_leaves_nothing(tussle_: Callable[..., Answer], tmp_path: Path):
+def test_a_mutated_scenario_runs_completely_or_leaves_no_files(
+    tussle_: Callable[..., Answer], tmp_path: Path
+):
     found: list[str] = []
     for number in RUN:
         if KINDS[number % len(KINDS)] is long_list:
@@ -54,7 +56,7 @@ def test_a_mutated_scenario_runs_whole_or_leaves_nothing(tussle_: Callable[..., 
 @pytest.mark.parametrize("words", [["scenario", "check"], ["run", "-o", "out"]], ids=" ".join)
 @pytest.mark.parametrize("name", ["\x00", "x" * 300, "gone", "folder", "fifo", "zero"])
 @pytest.mark.parametrize("key", ["flows.0.algorithm", "path.trace"])
-def test_a_file_that_is_none_is_named_with_its_key(
+def test_an_unreadable_algorithm_or_trace_file_is_refused_with_its_key(
     tussle_: Callable[..., Answer], tmp_path: Path, words: list[str], name: str, key: str
 ):
     file = f"{name}.py"

@@ -12,7 +12,7 @@ NOTEBOOK = Path(__file__).parent.parent / "docs" / "tutorial" / "dataset.ipynb"
 
 
 def test_the_notebook_runs_and_shows_a_figure(tmp_path: Path):
-    """In a kernel of its own, and with nothing of the user's settings."""
+    """The notebook runs in its own kernel, without the user's settings."""
     copy(NOTEBOOK, tmp_path)
     own = {
         name: str(tmp_path / name.lower())
@@ -29,6 +29,6 @@ def test_the_notebook_runs_and_shows_a_figure(tmp_path: Path):
 
 
 def test_the_notebook_is_kept_without_results():
-    """They would be stale one day, and make every difference unreadable."""
+    """Stored results would become outdated, and make diffs unreadable."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     assert all(not cell.get("outputs") and not cell.get("execution_count") for cell in notebook.cells)

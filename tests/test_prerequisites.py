@@ -1,4 +1,4 @@
-"""`make setup` first says what is missing, and how to get it."""
+"""`make setup` reports missing programs and their installation."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ OLD_PYTHON = "#!/bin/sh\n[ $1 = --version ] && echo Python 3.10.12\nexit 1\n"
 
 @pytest.fixture
 def tools(tmp_path) -> Path:
-    """A folder with all that is needed, and nothing else, to be the whole PATH."""
+    """A folder with all required programs and no others, used as PATH."""
     for name in ["bash", "cut", "head", "sed", "sort"]:
         (tmp_path / name).symlink_to(str(shutil.which(name)))
     (tmp_path / "python3").symlink_to(sys.executable)
@@ -40,7 +40,7 @@ def complaint(tools: Path) -> str:
     return result.stderr
 
 
-def test_nothing_is_printed_when_all_is_installed(tools):
+def test_complete_prerequisites_print_no_message(tools):
     assert complaint(tools) == ""
 
 
@@ -54,7 +54,7 @@ def test_nothing_is_printed_when_all_is_installed(tools):
         ("cc", None, "no C compiler", "gcc"),
     ],
 )
-def test_what_is_missing_or_too_old_is_named_with_the_way_to_get_it(tools, tool, script, message, advised):
+def test_a_missing_or_outdated_program_is_named_with_its_installation(tools, tool, script, message, advised):
     (tools / tool).unlink()
     if script:
         replace(tools / tool, script)
@@ -63,7 +63,7 @@ def test_what_is_missing_or_too_old_is_named_with_the_way_to_get_it(tools, tool,
     assert advised in complained
 
 
-def test_all_that_is_missing_is_named_at_once(tools):
+def test_all_missing_programs_are_named_at_once(tools):
     for tool in ["cargo", "cc"]:
         (tools / tool).unlink()
     assert complaint(tools).count("make setup: ") == 2

@@ -1,4 +1,4 @@
-"""Metrics, figures and engines are a file each: a file knows none of its neighbours, only what they share."""
+"""Metrics, figures and engines are one file each, and these files do not import each other."""
 
 import grimp
 import pytest

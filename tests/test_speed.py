@@ -1,4 +1,4 @@
-"""The simulator does not become dearer unseen: instructions a packet, and their bounds."""
+"""Instructions of the simulator per packet, and their bounds."""
 
 import platform
 import shutil
@@ -19,7 +19,7 @@ CASE = COUNTED[0]
 
 
 @pytest.mark.parametrize("case", COUNTED, ids=lambda case: case.name)
-def test_a_packet_takes_the_instructions_that_it_took(case):
+def test_instructions_per_packet_are_within_their_bounds(case):
     if platform.machine() != "x86_64":
         pytest.skip("the bounds are those of x86_64: another processor has other instructions")
     if shutil.which("valgrind") is None:
@@ -54,13 +54,13 @@ def bounds(tmp_path, monkeypatch) -> Path:
     ],
 )
 @pytest.mark.usefixtures("bounds")
-def test_a_count_beyond_its_bound_is_reported_in_both_directions(per_packet, message):
+def test_a_count_above_or_below_its_bounds_is_reported(per_packet, message):
     complained = complaint(counted(per_packet))
     assert message in complained
     assert bool(message) == ("--write-bounds" in complained)
 
 
-def test_another_compiler_has_more_room_and_is_named(bounds):
+def test_another_compiler_has_wider_bounds_and_is_named(bounds):
     bounds.write_text(bounds.read_text().replace(compiler(), "1.0.0 x86_64"))
     assert complaint(counted(1149)) == ""
     assert f"(by {compiler()}; the bound is of 1.0.0 x86_64)" in complaint(counted(1151))
@@ -76,7 +76,7 @@ def test_the_page_shows_every_part_that_is_measured():
     assert sorted(page.names(page.PAGE.read_text("utf-8"))) == sorted(PARTS)
 
 
-def test_what_was_measured_replaces_a_table_and_nothing_else():
+def test_new_measurements_replace_only_their_table():
     found = {"memory": {"machine": "a machine", "rounds": 2, "found": [{"what": "a flow", "bytes": 3210}]}}
     text = "before\n<!-- measured: {} -->\n{}\n<!-- end -->\nafter\n"
     both = text.format("memory", "old") + text.format("sweeps", "kept")
@@ -87,7 +87,7 @@ def test_what_was_measured_replaces_a_table_and_nothing_else():
     assert page.filled(once, found) == once
 
 
-def test_a_profile_is_shared_out_by_the_source_that_instructions_come_from(tmp_path):
+def test_a_profile_assigns_instructions_to_source_files(tmp_path):
     profile = tmp_path / "callgrind.out"
     profile.write_text(PROFILE)
     assert parts(profile) == {"the loop": 100 + 7, "sender": 30, "all else": 11}

@@ -1,4 +1,4 @@
-"""Medians and how sure they are, on cases worked by hand and against what theory says."""
+"""Medians and their intervals, in cases computed by hand and against theory."""
 
 from itertools import pairwise
 
@@ -26,7 +26,7 @@ def test_quartiles_are_interpolated():
 
 
 def test_an_interval_needs_six_values():
-    """Five lie on one side of the true median by chance in 2 · 2^-5 = 6 % of cases, six in 3 %."""
+    """Five values are on one side of the median by chance in 2 · 2^-5 = 6 % of cases, six values in 3 %."""
     assert LEAST == 6
     assert estimate([1, 2, 3, 4, 5]).low is None
     found = estimate([1, 2, 3, 4, 5, 6])
@@ -35,12 +35,12 @@ def test_an_interval_needs_six_values():
     assert 1 <= found.low < found.median < found.high <= 6
 
 
-def test_values_that_are_equal_leave_no_doubt():
+def test_equal_values_have_an_interval_of_width_0():
     found = estimate([7.0] * 6)
     assert (found.low, found.high) == (7.0, 7.0)
 
 
-def test_nothing_cannot_be_estimated():
+def test_an_estimate_of_no_values_is_refused():
     with pytest.raises(ValueError, match="no values"):
         estimate([])
 
@@ -50,10 +50,10 @@ def test_the_same_values_have_the_same_interval():
     assert estimate(values) == estimate(values)
 
 
-def test_intervals_hold_the_median_as_often_as_they_say():
-    """200 samples of 15 from a skewed distribution with median ln 2: the 95 % interval holds it in most.
+def test_intervals_cover_the_median_at_their_confidence_level():
+    """The 95 % intervals of 200 samples of 15 from a skewed distribution mostly contain its median, ln 2.
 
-    The percentile bootstrap of a median is a little off at such sizes; less than 90 % would be wrong.
+    The coverage of a percentile bootstrap is inexact at such sizes; below 90 % is a fault.
     """
     rng = np.random.default_rng(5)
     found = [estimate(rng.exponential(size=15).tolist()) for _ in range(200)]
@@ -64,8 +64,8 @@ def test_intervals_hold_the_median_as_often_as_they_say():
     assert np.mean(held) > 0.9
 
 
-def test_pairs_take_away_what_both_share():
-    """Seeds matter much, the change little: 1 more in each pair, though values range from 10 to 60."""
+def test_paired_differences_remove_common_variation():
+    """Values range from 10 to 60 with the seed; the change adds 1 in each pair."""
     first = [10, 20, 30, 40, 50, 60]
     found = paired_difference(first, [value + 1 for value in first])
     assert (found.difference, found.low, found.high, found.runs, found.is_paired) == (1, 1, 1, 6, True)
@@ -82,13 +82,13 @@ def test_samples_that_do_not_overlap_differ():
     assert found.low > 0
 
 
-def test_few_runs_give_a_difference_and_no_interval():
+def test_too_few_runs_give_a_difference_without_an_interval():
     assert paired_difference([1.0], [2.0]).low is None
     assert unpaired_difference([1, 2, 3], [4, 5, 6]).high is None
 
 
 def data(*goodputs: tuple[float | None, ...]):
-    """One point whose repetitions are these goodputs of the flows."""
+    """Return one point whose repetitions have these goodputs of the flows."""
     runs = [run_row(run, point=0, repetition=run) for run in range(len(goodputs))]
     flows = [
         flow_row(run, flow, goodput_bit_per_s=goodput)
@@ -128,7 +128,7 @@ def test_estimates_agree_with_the_summary_of_a_metric():
     assert found.rows() == summarise(REGISTRY["goodput"], tables).select(columns).rows()
 
 
-def test_unknown_cells_are_no_values():
+def test_unknown_cells_are_ignored():
     row = estimates(REGISTRY["goodput"], data((None,), (3.0,), (5.0,))).row(0, named=True)
     assert (row["repetitions"], row["goodput_bit_per_s"]) == (2, 4.0)
 
@@ -168,12 +168,12 @@ def test_axes_without_order_are_not_pooled(metric: str):
         pooled_estimates(REGISTRY[metric], pairs(("reno", "bic", 70, 30)))
 
 
-def test_flows_alone_have_no_order():
+def test_runs_of_one_flow_have_no_order():
     with pytest.raises(TussleError, match="no runs of two flows each"):
         pooled_estimates(REGISTRY["goodput"], data((1.0,)))
 
 
-def test_rows_are_sorted_by_what_they_are_of():
+def test_rows_are_sorted_by_their_keys():
     tables = pairs(*[(first, second, 1.0, 2.0) for first in "cab" for second in "cab"])
     keys = pooled_estimates(REGISTRY["goodput"], tables).select(pl.struct("algorithm", "other")).to_series()
     assert all(tuple(a.values()) < tuple(b.values()) for a, b in pairwise(keys.to_list()))

@@ -1,4 +1,4 @@
-"""Quantities as people write them."""
+"""Parsing of quantities with units."""
 
 from contextlib import suppress
 from fractions import Fraction
@@ -26,7 +26,7 @@ from tussle.units import Buffer, UnitError
         (" 7 bit/s ", 7),
     ],
 )
-def test_a_rate_is_understood_in_every_usual_spelling(text: str, bit_per_s: int):
+def test_a_rate_is_parsed_in_every_usual_spelling(text: str, bit_per_s: int):
     assert units.rate(text) == bit_per_s
 
 
@@ -41,14 +41,14 @@ def test_a_rate_is_understood_in_every_usual_spelling(text: str, bit_per_s: int)
         (0, 0),
     ],
 )
-def test_a_time_comes_out_in_whole_nanoseconds(text: object, ns: int):
+def test_a_time_is_parsed_to_whole_nanoseconds(text: object, ns: int):
     assert units.time(text) == ns
 
 
 @pytest.mark.parametrize(
     ("text", "size_bytes"), [("300 kB", 300_000), ("1 MiB", 1_048_576), ("1448 B", 1448), ("2 bytes", 2)]
 )
-def test_a_size_tells_thousands_from_powers_of_two(text: str, size_bytes: int):
+def test_sizes_distinguish_decimal_and_binary_units(text: str, size_bytes: int):
     assert units.size(text) == size_bytes
 
 
@@ -63,7 +63,7 @@ def test_a_size_tells_thousands_from_powers_of_two(text: str, size_bytes: int):
         ("40 ms", Buffer(Fraction(40_000_000), "ns")),
     ],
 )
-def test_a_buffer_keeps_the_terms_it_was_written_in(text: str, buffer: Buffer):
+def test_a_buffer_keeps_its_unit(text: str, buffer: Buffer):
     assert units.buffer(text) == buffer
 
 
@@ -97,14 +97,14 @@ def test_a_fraction_is_exact():
         (units.size, None, 'null is not a size; write one like "300 kB"'),
     ],
 )
-def test_what_cannot_be_understood_is_answered_with_what_to_write(parse, written: object, sentence: str):
+def test_an_unparsable_quantity_is_refused_with_an_example(parse, written: object, sentence: str):
     with pytest.raises(UnitError) as refused:
         parse(written)
     assert str(refused.value) == sentence
 
 
 @given(st.integers(0, 10**12), st.sampled_from([("ns", 1), ("us", 10**3), ("ms", 10**6), ("s", 10**9)]))
-def test_no_digit_is_lost_however_a_time_is_written(amount: int, unit: tuple[str, int]):
+def test_a_time_is_parsed_without_loss_of_digits(amount: int, unit: tuple[str, int]):
     name, ns = unit
     if amount * ns <= 720 * 3600 * 10**9:
         assert units.time(f"{amount} {name}") == amount * ns
@@ -115,7 +115,7 @@ def test_no_digit_is_lost_however_a_time_is_written(amount: int, unit: tuple[str
 
 
 @given(st.one_of(st.text(max_size=40), st.floats(), st.integers(), st.none(), st.booleans(), st.binary()))
-def test_anything_else_is_refused_and_never_breaks_the_parser(written: object):
+def test_arbitrary_text_is_parsed_or_refused(written: object):
     for parse in (units.rate, units.time, units.size, units.fraction, units.buffer):
         with suppress(UnitError):
             parse(written)

@@ -1,4 +1,4 @@
-"""The words that the project does not use are refused."""
+"""The check of words that the glossary replaces."""
 
 import sys
 from pathlib import Path
@@ -21,17 +21,17 @@ import words
         ("an exception is raised", []),
     ],
 )
-def test_a_replaced_word_is_found_and_no_other(line: str, found: list[str]):
+def test_replaced_words_and_only_those_are_found(line: str, found: list[str]):
     known, _ = words.words()
     assert [hit.found for hit in words.hits_in("docs/index.md", line, known)] == found
 
 
-def test_a_hit_says_where_it_is_and_what_to_write():
+def test_a_hit_names_its_place_and_the_word_to_write():
     known, _ = words.words()
     (hit,) = words.hits_in("docs/index.md", "first\na solo run\n", known)
     assert hit.sentence() == 'docs/index.md:2: "solo"; write baseline'
 
 
-def test_a_word_may_stand_where_the_table_allows_it():
+def test_a_word_is_permitted_at_the_paths_that_the_table_allows():
     known, _ = words.words()
     assert list(words.hits_in("docs/page.html", "an error is thrown", known)) == []

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "explanation" / "algorithms"
 IMAGES = ROOT / "docs" / "images" / "algorithms"
 _ORIGIN = "<!-- Written by tools/algorithm_pages.py (`make pages`). Change it there, or in the code. -->"
-_MEASURED = "## What it does with a path"
+_MEASURED = "## Behaviour on a path"
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
@@ -64,12 +64,13 @@ def _index(measured: Mapping[str, Measured]) -> str:
     return _joined(
         "# The algorithms",
         _ORIGIN,
-        "Each has a page: where it comes from, where it departs from that, and what it does with a path.",
+        "Each algorithm has a page with its source, its departures from that source, and its behaviour on a "
+        "path.",
         _MEASURED,
         "The link used and the mean queue are those of one flow over 200 Mbit/s and 100 ms, with buffers of "
         "0.1 and 1 bandwidth-delay product (BDP). The last column is its share of the goodput of two flows, "
         "of which the other is Reno and starts a second later, over 50 Mbit/s and 40 ms. No queue "
-        "here marks; where one does, dctcp and prague do otherwise: see their pages.",
+        "here marks; dctcp and prague behave differently where one does: see their pages.",
         _table(header, rows),
     )
 
@@ -89,19 +90,19 @@ def _page(name: str, measured: Measured) -> str:
         _ORIGIN,
         *_of_the_code(name),
         _MEASURED,
-        "Shaded in the figures: the interval that is measured. Thin lines: the slow start threshold.",
+        "The shaded interval of a figure is the measured one. Thin lines are the slow start threshold.",
         *_NOTES.get(name, ()),
         "### Window and queue",
         _picture(name, "window", f"Window of one {name} flow and its queue against time, for two buffers"),
-        f"One flow over 200 Mbit/s and 100 ms. With a buffer of 0.1 BDP it {_queueing(measured.small)}; with "
-        f"1 BDP it {_queueing(measured.large)}.",
+        "One flow over 200 Mbit/s and 100 ms. With a buffer of 0.1 BDP the flow "
+        f"{_queueing(measured.small)}; with 1 BDP it {_queueing(measured.large)}.",
         *(_marked(name, measured.marked) if name in MARKED else ()),
         "### One loss",
         _picture(name, "loss", f"Window of one {name} flow around a single lost packet"),
         f"One flow over 50 Mbit/s and 40 ms with a buffer of 1 BDP. {_loss(measured.loss)}",
         "### Beside Reno",
         _picture(name, "share", f"Share of the goodput of {name} beside Reno, against the buffer"),
-        f"Two flows over 50 Mbit/s and 40 ms; Reno starts a second later. {_shares(measured)}",
+        f"Two flows over 50 Mbit/s and 40 ms; Reno starts a second later. {_shares(name, measured)}",
     )
 
 
@@ -128,9 +129,11 @@ def _of_the_code(name: str) -> list[str]:
         entry["idea"],
         "\n".join(facts),
         "## Parameters",
-        _table(("parameter", "", "default", "least", "most"), parameters) if parameters else "It has none.",
+        _table(("parameter", "", "default", "least", "most"), parameters)
+        if parameters
+        else "The algorithm has no parameters.",
         "## Departures",
-        _table(("what", "why", "how much it matters"), departing) if departing else "None is known.",
+        _table(("what", "why", "how much it matters"), departing) if departing else "No departure is known.",
     ]
 
 
@@ -141,7 +144,7 @@ def _marked(name: str, queueing: Queueing) -> list[str]:
             name, "marked", f"Window of one {name} flow and its queue against time, at a queue that marks"
         ),
         f"One flow with ECN over 50 Mbit/s and 40 ms, with a buffer of 1 BDP and a queue that marks "
-        f"what finds more than {MARK_ABOVE.replace('bdp', 'BDP')} waiting (`threshold`): it "
+        f"packets that find more than {MARK_ABOVE.replace('bdp', 'BDP')} waiting (`threshold`): the flow "
         f"{_queueing(queueing)}.",
     ]
 
@@ -155,16 +158,16 @@ def _queueing(queueing: Queueing) -> str:
 
 def _loss(loss: Loss) -> str:
     return (
-        f"At {loss.at_s:.2f} s one packet is lost on the way. The window is {loss.before} packets then, at "
+        f"At {loss.at_s:.2f} s one packet is lost. The window is {loss.before} packets then, at "
         f"least {loss.smallest} in the next second, and {loss.after} after 5 s."
     )
 
 
-def _shares(measured: Measured) -> str:
+def _shares(name: str, measured: Measured) -> str:
     shares = [f"{share:.0f} %" for share in measured.shares_percent]
     buffers = [limit.removesuffix(" bdp") for limit in BUFFERS]
     return (
-        f"With buffers of {', '.join(buffers[:-1])} and {buffers[-1]} BDP it gets "
+        f"With buffers of {', '.join(buffers[:-1])} and {buffers[-1]} BDP {name} gets "
         f"{', '.join(shares[:-1])} and {shares[-1]} of the goodput of both."
     )
 

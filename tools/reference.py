@@ -21,6 +21,7 @@ from tussle.cli import app
 from tussle.cli._help import subcommands
 from tussle.dataset import FORMAT, OPTIONAL_TABLES, RUNS_A_PART, TABLES
 from tussle.figures import REGISTRY as FIGURES
+from tussle.host_profiles import host_profiles
 from tussle.metrics import REGISTRY as METRICS
 from tussle.profiles import profiles
 from tussle.scenario import Scenario, ready_scenarios
@@ -112,7 +113,7 @@ def _metavar(param: Any) -> str:
 
 
 def _spelling(param: Any) -> str:
-    flags = ", ".join(param.opts)
+    flags = "/".join([", ".join(param.opts), *param.secondary_opts])
     return flags if param.is_flag else f"{flags} {_metavar(param)}"
 
 
@@ -127,8 +128,8 @@ def _scenario() -> str:
     blocks = [block for table in _tables(schema, schema) for block in table]
     return _page(
         "Scenario files",
-        "A scenario is a TOML file. Where the column *list* says yes, a list of values may stand where one "
-        "could: one run for each, and for each combination if there are several. Unknown keys are refused. "
+        "A scenario is a TOML file. Where the column *list* says yes, the value may be a list, which makes "
+        "one run for each value; several lists make one run for each combination. Unknown keys are refused. "
         "`tussle scenario check FILE` prints the runs that a file describes, `tussle scenario schema` prints "
         "the JSON schema, and [the ready scenarios](scenarios.md) are examples.",
         "## Units",
@@ -155,7 +156,7 @@ def _tables(root: Schema, table: Schema, key: str = "") -> Iterator[list[str]]:
             inner.append((header, _defined(root, single), field["description"]))
         else:
             rows.append(_row(name, field, is_list=is_list))
-    heading = f"## `{key}`" if key else "## At the top"
+    heading = f"## `{key}`" if key else "## Top level"
     shown = [_table(_COLUMNS, rows)] if rows else []
     yield [heading, table.get("description", ""), *shown]
     for header, classes, purpose in kinds:
@@ -264,7 +265,10 @@ def _algorithms() -> str:
                 for p in entry["parameters"]
             ]
             blocks.append(_table(["parameter", "", "default", "least", "most"], rows))
-    lead = "What `algorithm` in a scenario may name. Parameters go into `parameters` and are Linux's."
+    lead = (
+        "These are the values of `algorithm` in a scenario. `parameters` sets their parameters, which are "
+        "those of Linux."
+    )
     return _page("Algorithms", lead, *blocks)
 
 
@@ -279,7 +283,7 @@ def _own_algorithms() -> str:
         blocks += [f"## {view.__name__}", inspect.cleandoc(view.__doc__ or ""), shown]
     return _page(
         "Your own algorithms",
-        "What a class in Python may define, and the values its hooks get: the module `tussle.algorithm`. "
+        "The module `tussle.algorithm` defines the hooks of an algorithm in Python, and their arguments. "
         "[Your own algorithm](../tutorial/your-own-algorithm.md) is an example.",
         ast.get_docstring(source) or "",
         "## Algorithm",
@@ -298,7 +302,8 @@ def _members(members: Iterable[python_types.Member]) -> str:
 
 def _queues() -> str:
     rows = [(f"`{each['name']}`", each["idea"], each["source"]) for each in catalog().queues.values()]
-    return _page("Queues", "What `queue.kind` in a scenario may name.", _table(["queue", "", "source"], rows))
+    lead = "These are the values of `queue.kind` in a scenario."
+    return _page("Queues", lead, _table(["queue", "", "source"], rows))
 
 
 def _settings(element: str) -> list[str]:
@@ -312,9 +317,10 @@ def _elements() -> str:
     ]
     return _page(
         "Elements",
-        "What paths are made of. Those with settings are what `kind` in `[[path.elements]]` of a scenario "
-        "may name; for the others there are the keys `rate` (`link`), `trace`, `arq`, `wifi`, `access.delay` "
-        "(`delay`) and `loss`. [Paths](../explanation/paths.md) explains what they model.",
+        "Elements are the parts of a path. Elements with settings are the values of `kind` in "
+        "`[[path.elements]]` of a scenario; the others have keys of their own: `rate` (`link`), `trace`, "
+        "`arq`, `wifi`, `access.delay` (`delay`) and `loss`. [Paths](../explanation/paths.md) "
+        "explains their models.",
         _table(["element", "", "settings"], rows),
     )
 
@@ -326,7 +332,24 @@ def _profiles() -> str:
         blocks += [f"## {profile.name}", profile.about, _table(["key", "value"], rows), profile.source]
     return _page(
         "Profiles",
-        "Paths by name: the values that `path.profile` gives to settings that a scenario leaves out.",
+        "A profile is a named path. Its values apply to settings that a scenario with this `path.profile` "
+        "omits.",
+        *blocks,
+    )
+
+
+def _host_profiles() -> str:
+    blocks = []
+    for profile in host_profiles().values():
+        rows = [
+            (f"`{key}`", f"`{json.dumps(value)}`", profile.sources[key])
+            for key, value in profile.values.items()
+        ]
+        blocks += [f"## {profile.name}", profile.about, _table(["key", "value", "source"], rows)]
+    return _page(
+        "Host profiles",
+        "Settings of hosts by name: the values that `profile` in `[hosts]` gives to settings that a scenario "
+        "leaves out.",
         *blocks,
     )
 
@@ -353,7 +376,7 @@ def _metrics() -> str:
                 example_pictures.picture_of_metric(metric.name), f"An example of the metric {metric.name}"
             )
         )
-    return _page("Metrics", "What is computed from a dataset, whatever engine wrote it.", *blocks)
+    return _page("Metrics", "Metrics are computed from the dataset of any engine.", *blocks)
 
 
 def _figures() -> str:
@@ -373,7 +396,7 @@ def _figures() -> str:
         ]
     return _page(
         "Figures",
-        "What `tussle plot` draws, as SVG, PNG, PDF or HTML; the pictures are of small simulations. "
+        "`tussle plot` draws these figures as SVG, PNG, PDF or HTML. The pictures show small simulations. "
         "`--from` and `--to` show a part of a time series. An algorithm has one colour in every figure; "
         "dashes and shapes tell lines and points apart on paper. "
         "`--metric` takes the name of a [metric](metrics.md) of flows or runs, or of one of its columns, "
@@ -390,7 +413,7 @@ def _scenarios() -> str:
     blocks = []
     for name, file in ready_scenarios().items():
         blocks += [f"## {name}", f"```toml\n{file.read_text('utf-8').strip()}\n```"]
-    return _page("Ready scenarios", "They run by name: `tussle run NAME`.", *blocks)
+    return _page("Ready scenarios", "`tussle run NAME` runs a ready scenario.", *blocks)
 
 
 def _dataset() -> str:
@@ -405,10 +428,10 @@ def _dataset() -> str:
         blocks += [f"## {table.name}", f"`{table.file_name}`: {table.rows}.", columns]
     return _page(
         "Datasets",
-        f"The folder that `tussle run` and `tussle matrix` write (format {FORMAT}; 1 if no table is in "
-        "parts): five Parquet tables, and `validity` where real hosts were measured, "
-        "`scenario.toml` as it was run, and `provenance.json`: versions, seed, engine, host, digests of the "
-        "tables, and the command that repeats them. Units stand in the columns' names.",
+        f"A dataset is the folder that `tussle run` and `tussle matrix` write (format {FORMAT}; 1 if no "
+        "table is in parts). It has five Parquet tables, and `validity` where real hosts were measured; "
+        "`scenario.toml` as it was run; and `provenance.json` with versions, seed, engine, host, digests of "
+        "the tables, and the command that reproduces them. Column names contain the units.",
         f"With more than {RUNS_A_PART} runs, each table is a folder of files with {RUNS_A_PART} runs each: "
         "`flows/part-00000.parquet` and so on. The digest of the table is the same as that of one file.",
         *blocks,
@@ -435,8 +458,8 @@ def _run() -> str:
             blocks += [title, declared.about, _table(["", "type", ""], rows)]
     return _page(
         "Runs",
-        "A run is one resolved point of a scenario, as JSON: the input of an engine. The page is for authors "
-        "of engines; users write scenarios. Numbers are in SI units; unknown fields are refused.",
+        "A run is one resolved point of a scenario, as JSON: the input of an engine. This page is for "
+        "authors of engines; users write scenarios. Numbers are in SI units; unknown fields are refused.",
         *blocks,
     )
 
@@ -449,7 +472,9 @@ def _deviations() -> str:
             for each in tomllib.loads(file.read_text("utf-8"))["departure"]
         ]
         blocks += [f"## {file.stem}", _table(["what", "why", "how much it matters"], rows)]
-    return _page("Departures from Linux 6.1", "All known departures, from docs/deviations.", *blocks)
+    return _page(
+        "Departures from Linux 6.1", "This page lists all known departures, from `docs/deviations`.", *blocks
+    )
 
 
 _PAGES: dict[str, Callable[[], str]] = {
@@ -457,6 +482,7 @@ _PAGES: dict[str, Callable[[], str]] = {
     "scenario.md": _scenario,
     "scenarios.md": _scenarios,
     "profiles.md": _profiles,
+    "host-profiles.md": _host_profiles,
     "algorithms.md": _algorithms,
     "own-algorithms.md": _own_algorithms,
     "queues.md": _queues,

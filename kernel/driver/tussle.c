@@ -15,7 +15,6 @@
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
-#include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/tcp.h>
@@ -90,7 +89,7 @@ static struct sk_buff *delivered(const struct tussle_delivery *delivery)
 	return skb;
 }
 
-/* Collects what the path has let out, and frees what it has dropped. */
+/* Collects the packets that have crossed the path, and frees those that it has dropped. */
 static void collect(struct sk_buff_head *arrived)
 {
 	struct tussle_delivery delivery;
@@ -105,30 +104,31 @@ static void collect(struct sk_buff_head *arrived)
 		kfree_skb(skb);
 }
 
-static void count_received(struct sk_buff *skb)
+/* Gives packets to their hosts, by `receive`. */
+static void deliver(struct sk_buff_head *arrived, int (*receive)(struct sk_buff *skb))
 {
-	skb->dev->stats.rx_packets++;
-	skb->dev->stats.rx_bytes += skb->len;
+	struct sk_buff *skb;
+
+	while ((skb = __skb_dequeue(arrived))) {
+		skb->dev->stats.rx_packets++;
+		skb->dev->stats.rx_bytes += skb->len;
+		receive(skb);
+	}
 }
 
 /* In the context of software interrupts. */
 static enum hrtimer_restart release(struct hrtimer *unused)
 {
 	struct sk_buff_head arrived;
-	struct sk_buff *skb;
 
 	__skb_queue_head_init(&arrived);
 	spin_lock(&lock);
-	/* The timer is late by less than a microsecond, in which other packets may have become due. */
-	tussle_path_release(path, max(due_ns, run_ns()));
+	tussle_path_release(path, run_ns());
 	collect(&arrived);
 	due_ns = TUSSLE_NEVER;
 	set_timer();
 	spin_unlock(&lock);
-	while ((skb = __skb_dequeue(&arrived))) {
-		count_received(skb);
-		netif_receive_skb(skb);
-	}
+	deliver(&arrived, netif_receive_skb);
 	return HRTIMER_NORESTART;
 }
 
@@ -159,10 +159,7 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 	set_timer();
 	spin_unlock_bh(&lock);
 	/* The receiver's turn comes when the sender's is over. */
-	while ((skb = __skb_dequeue(&arrived))) {
-		count_received(skb);
-		netif_rx(skb);
-	}
+	deliver(&arrived, netif_rx);
 	return NETDEV_TX_OK;
 }
 
@@ -179,7 +176,7 @@ static void set_up(struct net_device *device)
 	device->needs_free_netdev = true;
 	device->hard_header_len = 0;
 	device->addr_len = 0;
-	/* Nothing on the way damages a packet without its knowledge: there are no checksums to compute. */
+	/* Only elements damage packets, and their damage needs no checksum to be found. */
 	device->features = NETIF_F_SG | NETIF_F_FRAGLIST | NETIF_F_HW_CSUM | NETIF_F_HIGHDMA;
 	device->hw_features = device->features;
 	device->max_mtu = 65535;

@@ -49,7 +49,7 @@ def play_script(script_json: str) -> str:
     Raises ValueError, with an explanation, if the script is invalid.
     """
 
-def random_packet_script(algorithm: str, seed: int) -> str:
+def random_packet_script(algorithm: str, seed: int, hosts_json: str = "{}") -> str:
     """Return a random packet script, recorded from the simulator, as JSON.
 
     Raises ValueError if there is no such algorithm.

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from commandline import refused
-from tussle.agreement import BOUNDS
+from tussle.agreement import BOUNDS, HOSTS
 from tussle.dataset import Dataset
 
 TUSSLE = Path(sys.executable).with_name("tussle")
@@ -16,7 +16,7 @@ TUSSLE = Path(sys.executable).with_name("tussle")
 
 @pytest.mark.usefixtures("kernel")
 def test_a_quarter_of_the_quick_grid_holds_every_bound(tmp_path):
-    """All 32 cells take four times as long; `make draw` runs them."""
+    """The quick grid has 32 cells; `make draw` runs all of them."""
     called = subprocess.run(
         [TUSSLE, "agree", "--grid", "quick", "--cells", "8", "-o", "agree"],
         cwd=tmp_path,
@@ -35,7 +35,17 @@ def test_a_quarter_of_the_quick_grid_holds_every_bound(tmp_path):
 
 
 @pytest.mark.usefixtures("kernel")
-def test_results_that_are_there_are_not_made_again(tussle_, tmp_path):
+def test_both_engines_agree_with_each_setting_of_hosts(tussle_, tmp_path):
+    answer = tussle_("agree", "--hosts", "--cells", "1", "--algorithms", "cubic", "-o", "hosts")
+    assert answer.status == 0, answer.out
+    folders = {folder.name for folder in (tmp_path / "hosts").iterdir()}
+    assert folders == {f"{key}-{str(value).lower()}" for each in HOSTS for key, value in each.items()}
+    [cell] = (tmp_path / "hosts" / "sack-false" / "kernel").iterdir()
+    assert Dataset.open(cell).scenario.hosts.sack is False
+
+
+@pytest.mark.usefixtures("kernel")
+def test_existing_results_are_reused(tussle_, tmp_path):
     arguments = ("agree", "--cells", "1", "--algorithms", "reno", "-o", "one")
     first = tussle_(*arguments)
     written = {file: file.stat().st_mtime_ns for file in (tmp_path / "one").glob("*/*/*.parquet")}
@@ -47,7 +57,7 @@ def test_results_that_are_there_are_not_made_again(tussle_, tmp_path):
 
 
 @pytest.mark.usefixtures("kernel")
-def test_results_of_another_build_are_taken_only_when_asked_to(tussle_, tmp_path):
+def test_results_of_another_build_are_reused_only_on_request(tussle_, tmp_path):
     arguments = ("agree", "--cells", "1", "--algorithms", "reno", "-o", "one")
     tussle_(*arguments)
     [facts] = (tmp_path / "one" / "sim").glob("*/provenance.json")
@@ -65,5 +75,5 @@ def test_results_of_another_build_are_taken_only_when_asked_to(tussle_, tmp_path
         (("--reuse", "hosts"), '--reuse: unknown engine "hosts"; there are sim, kernel'),
     ],
 )
-def test_a_wrong_option_is_answered_with_what_there_is(tussle_, arguments, sentence):
+def test_an_unknown_option_value_is_refused_with_the_valid_ones(tussle_, arguments, sentence):
     assert sentence in refused(tussle_("agree", *arguments))

@@ -1,12 +1,13 @@
-"""Which cells two engines are compared in."""
+"""Sampling of the cells in which two engines are compared."""
 
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 
-from tussle.agreement import GRIDS, REPETITIONS, scenarios
+from tussle.agreement import GRIDS, HOSTS, REPETITIONS, scenarios
 from tussle.catalog import groups
+from tussle.scenario.hosts import Hosts
 
 LINUX = groups()["linux"].algorithms
 FULL = GRIDS["full"]
@@ -23,7 +24,7 @@ def test_a_sample_is_the_same_each_time_and_another_seed_samples_others() -> Non
     assert scenarios(replace(FULL, seed=2), LINUX) != SAMPLED
 
 
-def test_fewer_cells_are_the_first_of_more() -> None:
+def test_a_smaller_sample_is_a_prefix_of_a_larger_one() -> None:
     few = scenarios(replace(FULL, cells=100), LINUX)
     assert sum(len(scenario.cases) for scenario in few.values()) == 100
     for name, scenario in few.items():
@@ -48,7 +49,7 @@ def test_buffers_are_spread_evenly() -> None:
     assert abs(sum(buffer < 0.1 + 3.9 / 4 for buffer in buffers) - 128) <= 2
 
 
-def test_losses_arrangements_and_algorithms_come_equally_often() -> None:
+def test_losses_arrangements_and_algorithms_are_equally_frequent() -> None:
     losses = Counter(case["path.loss"] for _, case in CASES)
     assert {loss: abs(count - 512 / 3) <= 2 for loss, count in losses.items()} == dict.fromkeys(
         ["0 %", "0.01 %", "1 %"], True
@@ -76,13 +77,13 @@ def test_each_arrangement_has_its_flows() -> None:
     assert found["joins-reno"][1] == found["joins-cubic"][1] == "tested"
 
 
-def test_the_second_of_two_comes_ten_seconds_later_give_or_take_the_jitter() -> None:
+def test_the_second_flow_starts_ten_seconds_after_the_first_within_the_jitter() -> None:
     for planned in SAMPLED["two"].runs()[:50]:
         first, second = (flow["start_ns"] / 1e9 for flow in planned.run["flows"])
         assert 9 <= second - first <= 11
 
 
-def test_a_cell_with_randomness_has_ten_runs_and_another_one() -> None:
+def test_a_cell_with_randomness_has_ten_runs_and_one_without_has_one() -> None:
     for name, scenario in SAMPLED.items():
         assert scenario.repetitions == (1 if name == "one-without-loss" else REPETITIONS)
         losses = {case["path.loss"] for case in scenario.cases}
@@ -90,7 +91,16 @@ def test_a_cell_with_randomness_has_ten_runs_and_another_one() -> None:
             assert ("0 %" in losses) == (name == "one-without-loss")
 
 
-def test_a_faster_link_carries_no_more_packets_but_at_least_five_seconds_of_them() -> None:
+def test_runs_over_fast_links_carry_a_bounded_volume_or_last_five_seconds() -> None:
     for case in SAMPLED["four"].cases:
         megabits = amount(case["path.rate"]) * amount(case["duration"])
         assert megabits <= 60 * 15 * 1.01 or case["duration"] == "5 s"
+
+
+def test_every_setting_of_hosts_is_compared_or_cannot_be() -> None:
+    of_kernel_or_algorithm = {"profile", "hz", "hystart", "timestamps"}
+    that_linux_lacks = {"prr"}
+    not_compared = of_kernel_or_algorithm | that_linux_lacks
+    compared = {key for settings in HOSTS for key in settings}
+    assert compared | not_compared == set(Hosts.model_fields)
+    assert not compared & not_compared

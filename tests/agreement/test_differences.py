@@ -1,4 +1,4 @@
-"""Differences between two engines, on cases worked by hand."""
+"""Differences between two engines, in cases computed by hand."""
 
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def row(frame: pl.DataFrame, quantity: str) -> dict:
     return frame.row(by_predicate=pl.col("quantity") == quantity, named=True)
 
 
-def test_quantities_are_what_their_words_say() -> None:
+def test_each_quantity_follows_its_definition() -> None:
     [found] = quantities(dataset([8.0])).to_dicts()
     assert found["goodput_mbit_per_s"] == 8.0
     assert found["share_percent"] == 100.0
@@ -77,7 +77,7 @@ def test_quantities_are_what_their_words_say() -> None:
     assert found["sawtooth_amplitude_packets"] == 12.0
 
 
-def test_a_difference_is_that_of_the_means_as_a_part_of_the_reference() -> None:
+def test_a_difference_is_the_relative_difference_of_the_means() -> None:
     pairs = {"one": Pair(dataset([8.8, 9.2]), dataset([7.5, 8.5]))}
     found = row(compare(pairs).differences, "goodput_mbit_per_s")
     assert (found["tested"], found["reference"]) == (9.0, 8.0)
@@ -96,18 +96,18 @@ def test_runs_of_one_seed_are_compared_with_each_other() -> None:
     assert [found[name] for name in ("difference", "low", "high")] == pytest.approx([0.1 / 7] * 3)
 
 
-def test_hardly_any_retransmission_is_compared_with_a_packet() -> None:
+def test_differences_of_few_retransmissions_are_relative_to_one_packet() -> None:
     pairs = {"one": Pair(dataset([8.0], retransmitted=2), dataset([8.0], retransmitted=0))}
     assert row(compare(pairs).differences, "retransmitted_packets")["difference"] == 2.0
 
 
-def test_windows_are_as_far_apart_as_their_mean_error() -> None:
+def test_the_distance_of_windows_is_their_mean_error() -> None:
     # |12 - 10| + |8 - 10| + 0 + 0 over 4 * 10.
     assert distance(curve(12, 8, 10, 10), curve(10, 10, 10, 10)) == pytest.approx(0.1)
     assert distance(curve(5, 6, 7), curve(5, 6, 7)) == 0.0
 
 
-def test_windows_are_laid_over_each_other_at_the_first_loss() -> None:
+def test_windows_are_aligned_at_the_first_loss() -> None:
     early = curve(1, 2, 3, 4, 2, 3, 4, first_loss_s=3.0)
     late = curve(9, 1, 2, 3, 4, 2, 3, first_loss_s=4.0)
     assert distance(early, late) == 0.0
@@ -119,7 +119,7 @@ def test_windows_that_share_no_time_have_no_distance() -> None:
 
 
 def differing(algorithm: str, sizes: list[float], reach: float | None = None) -> pl.DataFrame:
-    """Goodputs of one flow that differ by these parts; their intervals reach so far to both sides."""
+    """Pairs of one flow whose goodputs differ by these fractions, with intervals of this half width."""
     rows = [
         {
             "algorithm": algorithm,
@@ -140,7 +140,7 @@ def answer(found: pl.DataFrame) -> str:
     return verdict.answer
 
 
-def test_a_bound_holds_up_to_its_limits_and_not_beyond() -> None:
+def test_a_bound_includes_its_limits() -> None:
     assert answer(differing("reno", [-0.01, 0.01, 0.01])) == "yes"
     assert answer(differing("reno", [-0.011, 0.011, 0.0, 0.02])) == "no"
     # Twenty cells: the 95th percentile lies just beyond the largest but one.
@@ -156,12 +156,12 @@ def test_a_limit_that_randomness_may_have_exceeded_is_undecided() -> None:
     assert answer(differing("reno", [0.005, -0.005], reach=0.07)) == "yes"
 
 
-def test_only_the_thirteen_are_bounded() -> None:
+def test_bounds_apply_to_the_algorithms_of_linux13_only() -> None:
     assert answer(differing("bbr", [0.5])) == "yes"
     assert answer(differing("veno", [0.5])) == "no"
 
 
-def test_every_cell_outside_is_listed_the_largest_difference_first() -> None:
+def test_cells_outside_a_bound_are_listed_by_decreasing_difference() -> None:
     goodputs = [(1.0, 1.2), (1.0, 0.9)]
     pairs = {
         name: Pair(dataset([mine]), dataset([its]))

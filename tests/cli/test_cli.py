@@ -1,4 +1,4 @@
-"""The command as people use it."""
+"""Tests of the command line."""
 
 import json
 import os
@@ -63,7 +63,7 @@ def test_the_version_is_printed(tussle_):
 @pytest.mark.parametrize(
     "kind", ["algorithms", "groups", "queues", "profiles", "scenarios", "metrics", "figures"]
 )
-def test_every_list_has_a_line_about_each_and_all_as_json(tussle_, kind: str):
+def test_every_list_has_a_line_per_entry_and_a_json_form(tussle_, kind: str):
     entries = json.loads(tussle_("list", kind, "--json").out)
     table, _, _ = tussle_("list", kind).out.partition("\n\n")
     names = [line.split()[0] for line in table.splitlines()]
@@ -77,11 +77,11 @@ def test_the_list_of_algorithms_mentions_their_groups(tussle_):
     )
 
 
-def test_a_list_that_does_not_exist_is_answered_with_the_nearest(tussle_):
+def test_an_unknown_list_is_refused_with_the_nearest_name(tussle_):
     assert refused(tussle_("list", "algorithm")) == 'unknown list "algorithm"; did you mean "algorithms"?'
 
 
-def test_a_pipe_that_closes_early_is_no_problem():
+def test_a_pipe_that_closes_early_causes_no_error():
     answer = in_a_shell("tussle list metrics | head -n 1")
     assert answer.stdout.split() == ["name", "definition"]
     assert answer.stderr == ""
@@ -145,7 +145,7 @@ def test_a_wrong_setting_is_refused(tussle_, quick: Path, setting: str, sentence
     assert refused(tussle_("run", quick, "--set", setting)) == sentence
 
 
-def test_a_scenario_that_does_not_exist_is_answered_with_the_nearest_ready_one(tussle_):
+def test_an_unknown_scenario_is_refused_with_the_nearest_ready_one(tussle_):
     assert (
         refused(tussle_("run", "rtt-unfairnes"))
         == 'unknown scenario "rtt-unfairnes"; did you mean "rtt-unfairness"?'
@@ -185,7 +185,7 @@ algorithm = "cubic"
 """
 
 
-def test_many_flows_that_arrive_share_a_row_that_says_how_long_they_took(tussle_, tmp_path: Path):
+def test_arriving_flows_share_one_row_with_their_completion_time(tussle_, tmp_path: Path):
     """From 2.25 to 19.75 s one comes each quarter of a second; 3 kB are three packets, so one window.
 
     With the handshake they take one and a half round trips of at least 20 ms until they are there. SYN and
@@ -224,8 +224,8 @@ def test_two_flows_of_one_algorithm_never_share_a_row(tussle_, quick: Path):
         (("--set", "path.queue.kind=fq_codel"), "randomness does not matter here"),
     ],
 )
-def test_repetitions_without_information_are_reported(tussle_, quick: Path, options, note: str):
-    """fq_codel draws which flows share a queue; one flow has its own whatever is drawn."""
+def test_identical_repetitions_are_reported(tussle_, quick: Path, options, note: str):
+    """The flow hash of fq_codel is random, but a single flow always has a queue to itself."""
     assert note in tussle_("run", quick, "--workers", 1, *options).out
 
 
@@ -269,14 +269,14 @@ def test_the_recorded_command_repeats_the_results(tussle_, quick: Path, tmp_path
     assert again["digest"] == first["digest"]
 
 
-def test_a_folder_that_exists_is_left_alone(tussle_, quick: Path, tmp_path: Path):
+def test_an_existing_output_folder_is_not_overwritten(tussle_, quick: Path, tmp_path: Path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.txt").write_text("years of work")
     assert "mine" in refused(tussle_("run", quick, "-o", "mine"))
     assert [each.name for each in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
 
 
-def test_an_interrupted_run_says_how_to_go_on(quick: Path, tmp_path: Path):
+def test_an_interrupted_run_prints_the_command_that_resumes_it(quick: Path, tmp_path: Path):
     command = ["tussle", "run", str(quick), "-o", "slow", "--set", "duration=2000 s", "--repetitions", "50"]
     process = subprocess.Popen(
         [Path(sys.executable).parent / command[0], *command[1:]],
@@ -331,7 +331,7 @@ def test_errors_of_a_matrix_name_its_options(tussle_, option: str, value: str, r
     assert refused(tussle_("matrix", "--algorithms", "reno,cubic", option, value)) == reason
 
 
-def test_a_matrix_of_a_group_compares_its_algorithms_and_those_beside_it(tussle_, tmp_path: Path):
+def test_a_matrix_of_a_group_and_an_algorithm_compares_all_of_them(tussle_, tmp_path: Path):
     answer = tussle_(
         *("matrix", "--algorithms", "dctcp,linux13,reno", "--duration", "100 ms", "--stagger", "10 ms"),
         *("--set", "record.samples=off", "--set", "flows.1.algorithm=reno", "--repetitions", "1"),
@@ -342,7 +342,7 @@ def test_a_matrix_of_a_group_compares_its_algorithms_and_those_beside_it(tussle_
     assert scenario.axes()["flows.0.algorithm"] == ("dctcp", *thirteen[1:], "reno")
 
 
-def test_a_group_that_does_not_exist_is_answered_with_the_nearest(tussle_):
+def test_an_unknown_group_is_refused_with_the_nearest_name(tussle_):
     answer = tussle_("matrix", "--algorithms", "linux14")
     assert refused(answer) == '--algorithms: unknown algorithm "linux14"; did you mean "linux13"?'
 
@@ -355,7 +355,7 @@ def test_a_report_and_figures_are_made_from_a_dataset(tussle_, quick: Path, tmp_
         assert (tmp_path / f"x.{suffix}").stat().st_size > 0
 
 
-def test_a_part_of_the_time_is_drawn(tussle_, quick: Path, tmp_path: Path):
+def test_a_figure_of_an_interval_is_drawn(tussle_, quick: Path, tmp_path: Path):
     tussle_("run", quick, "-o", "quick", "--workers", 1)
     plot = ("plot", "quick", "window", "--point", 0, "-o", "part.svg")
     assert tussle_(*plot, "--from", "1 s", "--to", "2 s").status == 0

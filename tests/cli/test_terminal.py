@@ -1,4 +1,4 @@
-"""What the terminal shows is what was given, whatever it looks like."""
+"""Text from a user appears literally on the terminal."""
 
 import pytest
 from rich.table import Table
@@ -9,7 +9,7 @@ NAMES = ["my[v2].py:Plain", "[/red]", "[red]cubic[/]", "[link=file:///etc/passwd
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_that_looks_like_markup_is_shown_as_it_is(
+def test_a_name_that_looks_like_markup_is_shown_literally(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = Table("flow", name, title=name)
@@ -19,7 +19,9 @@ def test_a_name_that_looks_like_markup_is_shown_as_it_is(
     assert capsys.readouterr().out.count(name) == 4
 
 
-def test_a_complaint_about_a_name_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_in_a_refused_name_do_not_reach_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     complain("flow \x1b[2J\x07 is not known\nflow b\u202e neither")
     assert capsys.readouterr().err == (
         "tussle: flow \\x1b[2J\\x07 is not known\ntussle: flow b\\u202e neither\n"

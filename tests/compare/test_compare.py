@@ -35,8 +35,8 @@ def test_equal_datasets_do_not_differ(tussle_, tmp_path: Path):
     assert "within threshold" in answer.out
 
 
-def test_a_small_change_in_each_pair_is_real_though_runs_vary_more(tussle_, tmp_path: Path):
-    """Runs differ by up to 40 % of one another, the change is 5 %: pairs of one seed show it."""
+def test_pairs_of_one_seed_show_a_change_smaller_than_the_variation_of_runs(tussle_, tmp_path: Path):
+    """Runs differ by up to 40 % and the change is 5 %; pairs of runs with one seed show it."""
     dataset(tmp_path / "a", base)
     dataset(tmp_path / "b", five_percent_more)
     answer = tussle_("compare", "a", "b")
@@ -46,7 +46,7 @@ def test_a_small_change_in_each_pair_is_real_though_runs_vary_more(tussle_, tmp_
     assert row.endswith("real")
 
 
-def test_without_common_seeds_the_same_change_is_not_shown(tussle_, tmp_path: Path):
+def test_without_common_seeds_the_same_change_is_not_significant(tussle_, tmp_path: Path):
     dataset(tmp_path / "a", base)
     dataset(tmp_path / "b", five_percent_more, seed=2)
     answer = tussle_("compare", "a", "b")
@@ -57,7 +57,7 @@ def test_without_common_seeds_the_same_change_is_not_shown(tussle_, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("threshold", "status"), [("goodput=4%", 1), ("goodput=6 %", 0), ("goodput=4e6", 0)])
-def test_a_threshold_is_what_does_not_matter(tussle_, tmp_path: Path, threshold: str, status: int):
+def test_differences_within_the_threshold_do_not_count(tussle_, tmp_path: Path, threshold: str, status: int):
     """5 % of about 60 Mbit/s are about 3 Mbit/s."""
     dataset(tmp_path / "a", base)
     dataset(tmp_path / "b", five_percent_more)
@@ -82,7 +82,7 @@ def test_few_runs_without_a_difference_pass(tussle_, tmp_path: Path):
     assert tussle_("compare", "a", "b").status == 0
 
 
-def test_points_are_compared_where_they_match_and_the_rest_is_named(tussle_, tmp_path: Path):
+def test_common_points_are_compared_and_the_others_are_listed(tussle_, tmp_path: Path):
     dataset(tmp_path / "a", base, **{"path.rtt": ["20 ms", "40 ms"]})
     dataset(tmp_path / "b", base, **{"path.rtt": ["40 ms", "80 ms"]})
     answer = tussle_("compare", "a", "b")
@@ -115,7 +115,7 @@ def test_differing_engines_versions_and_settings_are_reported(tussle_, tmp_path:
     ]
 
 
-def test_every_row_can_be_had_as_a_file(tussle_, tmp_path: Path):
+def test_all_rows_can_be_written_to_a_file(tussle_, tmp_path: Path):
     dataset(tmp_path / "a", base)
     dataset(tmp_path / "b", five_percent_more)
     assert (
@@ -156,7 +156,7 @@ def test_metrics_of_runs_and_the_given_ones_with_thresholds_are_compared(tussle_
 
 
 def test_values_present_in_only_one_dataset_are_reported(tussle_, tmp_path: Path):
-    """Flows that converge in one dataset and never in the other have no difference, but are not the same."""
+    """Flows that converge in one dataset only have no difference, and are reported."""
     dataset(tmp_path / "a", lambda seed: base(seed) if noise(seed) < 0.5 else 0.0)
     dataset(tmp_path / "b", lambda _seed: 0.0)
     answer = tussle_("compare", "a", "b", "--metric", "total", "--metric", "jain", "--metric", "rtt")
@@ -196,7 +196,7 @@ def test_flows_are_compared_with_the_flow_of_the_same_place(tussle_, tmp_path: P
         (["--csv", "nowhere/x.csv"], "cannot write nowhere/x.csv: there is no folder nowhere; "),
     ],
 )
-def test_a_question_without_an_answer_is_refused(
+def test_arguments_that_compare_cannot_use_are_refused(
     tussle_, tmp_path: Path, arguments: list[str], sentence: str
 ):
     for name in "ab":

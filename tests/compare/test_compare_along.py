@@ -1,4 +1,4 @@
-"""`tussle compare` along an axis of one dataset, and what a report says of its kernels."""
+"""`tussle compare` along an axis of one dataset, and the section of a report on kernels."""
 
 import json
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def kernels(**goodputs: Goodput) -> Variants:
 
 
 def one_megabit_up_or_down(seed: int) -> float:
-    """Half of the seeds of eight repetitions give more, the other half less: no change of the median."""
+    """Half of the eight seeds increase goodput, the other half decrease it; the median does not change."""
     return base(seed) + (1e6 if noise(seed) < MIDDLE else -1e6)
 
 
@@ -56,7 +56,7 @@ MIDDLE = sorted(map(noise, SEEDS))[4]
 
 
 def test_each_further_kernel_is_compared_with_the_first_in_pairs_of_one_seed(tmp_path: Path):
-    """Runs vary by 40 %; of the same seed, the second kernel gives 5 % more and the third just as much."""
+    """Runs vary by 40 %. For equal seeds, the second kernel has 5 % more and the third the same goodput."""
     data = dataset(tmp_path / "a", kernels(old=base, new=five_percent_more, newest=base))
     found = along(data, "kernel", Question())
     assert (found.first, list(found.others)) == ("old", ["new", "newest"])
@@ -71,7 +71,7 @@ def test_each_further_kernel_is_compared_with_the_first_in_pairs_of_one_seed(tmp
     assert 0.05 * 50e6 < new["low"] <= new["difference"] <= new["high"] < 0.05 * 70e6
 
 
-def test_a_change_that_goes_either_way_is_not_shown(tmp_path: Path):
+def test_a_change_with_alternating_sign_is_not_significant(tmp_path: Path):
     """Four of eight differences are +1 Mbit/s and four -1: their median is 0, inside every interval."""
     data = dataset(tmp_path / "a", kernels(old=base, new=one_megabit_up_or_down))
     [row] = along(data, "kernel", Question()).rows.rows(named=True)
@@ -142,14 +142,16 @@ def test_too_few_runs_of_one_dataset_are_refused(tussle_, tmp_path: Path):
         (("a", "--along", "path.rtt", "--metric", "harm"), "a: path.rtt = 20 ms: harm needs baseline runs"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(tussle_, tmp_path: Path, arguments, sentence: str):
+def test_datasets_and_axes_that_cannot_be_compared_are_refused(
+    tussle_, tmp_path: Path, arguments, sentence: str
+):
     dataset(tmp_path / "a", Gives(goodput=base), **{"path.rtt": ["20 ms", "40 ms"]})
     dataset(tmp_path / "b", Gives(goodput=base))
     dataset(tmp_path / "c", Gives(goodput=base), **{"path.rtt": ["20 ms"]})
     assert refused(tussle_("compare", *arguments)).startswith(sentence)
 
 
-def test_a_report_says_what_changed_between_kernels_and_what_did_not(tmp_path: Path):
+def test_a_report_lists_changed_and_unchanged_metrics_between_kernels(tmp_path: Path):
     data = dataset(tmp_path / "a", kernels(old=base, new=five_percent_more, newest=base))
     first, second = changes(data)
     assert (first.title, first.answer) == ("From old to new", "Of 1 result, 1 changed beyond noise.")
@@ -167,7 +169,7 @@ def test_a_report_says_what_changed_between_kernels_and_what_did_not(tmp_path: P
     assert "`tussle compare" in note_on_kernels(data)
 
 
-def test_a_report_gives_no_verdict_of_too_few_runs(tmp_path: Path):
+def test_a_report_gives_no_verdict_on_too_few_runs(tmp_path: Path):
     data = dataset(tmp_path / "a", kernels(old=base, new=five_percent_more), repetitions=1)
     [change] = changes(data)
     assert change.answer == (
@@ -187,7 +189,7 @@ def test_a_report_of_pairs_compares_jain_indices_too(tmp_path: Path):
     assert "In each of 2 kernels, " in write(data, tmp_path / "report.html").read_text("utf-8")
 
 
-def test_a_report_of_one_kernel_says_nothing_of_others(tmp_path: Path):
+def test_a_report_of_one_kernel_has_no_comparison(tmp_path: Path):
     data = dataset(tmp_path / "a", Gives(goodput=base))
     assert changes(data) == []
     assert "between the kernels" not in write(data, tmp_path / "report.html").read_text("utf-8")

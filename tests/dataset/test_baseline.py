@@ -1,4 +1,4 @@
-"""Runs in which a flow is alone: planned, executed, and kept apart from the others."""
+"""Baseline runs: their plan, their execution and their tables."""
 
 from collections import Counter
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_each_flow_is_alone_once_for_each_network_and_repetition():
 
 
 def test_a_baseline_run_has_the_same_flow_start_interval_and_seed():
-    """Same start to the nanosecond, same interval, same seed; only the other one is missing."""
+    """Start, steady interval and seed are equal; only the competing flow is missing."""
     runs = scenario().runs()
     together, alone = runs[1].run, runs[19].run
     assert [flow["name"] for flow in alone["flows"]] == ["flow-1"]
@@ -55,7 +55,7 @@ def test_a_baseline_run_has_the_same_flow_start_interval_and_seed():
 
 
 def test_every_flow_has_one_baseline_run():
-    """Whatever varies: the network, who else there is and when, and how many."""
+    """Scenarios vary in the network, in the competing flows, in their start and in their number."""
     varied = scenario(
         start_jitter=["0 s", "30 ms"],
         flows=[
@@ -79,7 +79,7 @@ def test_every_flow_has_one_baseline_run():
             ]
 
 
-def test_links_that_nobody_crosses_are_left_out():
+def test_a_baseline_run_omits_links_without_flows():
     slow = [{"algorithm": "reno", "access": {"delay": "5 ms"}}, {"algorithm": "reno"}]
     runs = scenario(flows=slow, repetitions=1).runs()
     names = [{element["name"] for element in planned.run["elements"]} for planned in runs[2:4]]
@@ -87,7 +87,7 @@ def test_links_that_nobody_crosses_are_left_out():
     assert "flow-0-access" not in names[1]
 
 
-def test_flows_that_a_count_makes_are_told_apart():
+def test_each_flow_of_a_count_has_its_own_baseline_run():
     flows = [{"algorithm": "reno", "count": [1, 2]}, {"algorithm": "cubic"}]
     path = {"rate": "10 Mbit/s", "rtt": "20 ms"}
     runs = scenario(flows=flows, path=path, repetitions=1).runs()
@@ -95,24 +95,24 @@ def test_flows_that_a_count_makes_are_told_apart():
     assert alone == [("1", "flow-0"), ("1", "flow-1"), ("2", "flow-0"), ("2", "flow-1"), ("2", "flow-2")]
 
 
-def test_one_flow_is_alone_anyway():
+def test_a_scenario_of_one_flow_needs_no_baseline_run():
     assert len(scenario(flows=[{"algorithm": "reno"}]).runs()) == 4
 
 
-def test_without_baseline_there_are_no_baseline_runs(tmp_path: Path):
+def test_a_scenario_without_baseline_has_no_baseline_runs(tmp_path: Path):
     dataset = sweep(scenario(baseline=False), tmp_path / "out", SweepSettings(workers=1, engine=FakeEngine()))
     assert dataset.baseline is None
     assert axis_columns(dataset) == ["path.rtt", "flows.0.algorithm", "flows.1.algorithm"]
 
 
-def test_a_dataset_is_of_the_flows_together(dataset: Dataset):
+def test_the_main_tables_exclude_baseline_runs(dataset: Dataset):
     assert dataset.runs.collect().height == 16
     assert dataset.flows.collect().height == 32
     assert axis_columns(dataset) == ["path.rtt", "flows.0.algorithm", "flows.1.algorithm"]
     assert pairs(dataset).height == 8
 
 
-def test_baseline_runs_are_stored_beside_it(dataset: Dataset):
+def test_baseline_runs_are_stored_in_the_same_dataset(dataset: Dataset):
     assert dataset.baseline is not None
     assert dataset.baseline.runs.collect()["baseline"].null_count() == 0
     for table in (
@@ -126,12 +126,12 @@ def test_baseline_runs_are_stored_beside_it(dataset: Dataset):
 
 
 def test_harm_finds_the_run_of_the_same_network_algorithm_and_repetition(dataset: Dataset):
-    """The fake engine gives a flow the same in company as alone, and the rate of the link decides it."""
+    """The goodput of the fake engine depends on the link rate only, not on competitors."""
     harm = REGISTRY["harm"].compute(dataset)
     assert harm["throughput_harm"].to_list() == [0.0] * 32
 
 
-def test_checking_a_scenario_counts_them(tussle_, tmp_path: Path):
+def test_scenario_check_counts_baseline_runs(tussle_, tmp_path: Path):
     (tmp_path / "pairs.toml").write_text(scenario(baseline=False).to_toml())
     assert "alone" not in tussle_("scenario", "check", "pairs.toml").out
     lines = tussle_("scenario", "check", "pairs.toml", "--set", "baseline=true").out.splitlines()

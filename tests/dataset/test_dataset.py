@@ -1,4 +1,4 @@
-"""Datasets: written whole or not at all, and never read wrong."""
+"""Datasets: complete writing, and detection of damage when reading."""
 
 import json
 import math
@@ -56,7 +56,7 @@ def refusal(folder: Path) -> str:
     return sentence
 
 
-def test_a_dataset_reads_as_it_was_written(written: Path) -> None:
+def test_a_dataset_survives_writing_and_reading(written: Path) -> None:
     dataset = Dataset.open(written)
     assert dataset.scenario == SCENARIO
     assert dataset.provenance["seed"] == SCENARIO.seed
@@ -109,7 +109,7 @@ def test_a_folder_that_is_no_dataset_is_refused(tmp_path: Path) -> None:
 
 @given(keep=st.floats(0, 1, exclude_max=True), name=st.sampled_from(FILES))
 @hypothesis_settings(max_examples=60, deadline=None)
-def test_a_table_cut_short_anywhere_is_refused(written: Path, keep: float, name: str) -> None:
+def test_a_truncated_table_is_refused(written: Path, keep: float, name: str) -> None:
     copy = written.with_name("cut")
     rmtree(copy, ignore_errors=True)
     copytree(written, copy)
@@ -120,7 +120,7 @@ def test_a_table_cut_short_anywhere_is_refused(written: Path, keep: float, name:
 
 @given(data=st.data(), name=st.sampled_from(FILES))
 @hypothesis_settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.data_too_large])
-def test_a_changed_byte_is_found(written: Path, data: st.DataObject, name: str) -> None:
+def test_a_changed_byte_is_detected(written: Path, data: st.DataObject, name: str) -> None:
     copy = written.with_name("changed")
     rmtree(copy, ignore_errors=True)
     copytree(written, copy)
@@ -131,7 +131,7 @@ def test_a_changed_byte_is_found(written: Path, data: st.DataObject, name: str) 
         Dataset.open(copy).verify()
 
 
-def test_a_scenario_that_was_changed_is_found_by_its_digest(copy: Path) -> None:
+def test_a_changed_scenario_is_detected_by_its_digest(copy: Path) -> None:
     text = (copy / "scenario.toml").read_text()
     (copy / "scenario.toml").write_text(f"# another\n{text}")
     with pytest.raises(TussleError, match=r"scenario.toml was changed"):
@@ -152,7 +152,7 @@ def test_every_command_refuses_a_table_of_another_dataset(
     assert "flows.parquet was changed" in refused(tussle_(command, copy, *more))
 
 
-def test_a_table_of_other_numbers_is_found_by_its_digest(copy: Path) -> None:
+def test_a_table_with_other_values_is_detected_by_its_digest(copy: Path) -> None:
     path = copy / "flows.parquet"
     pl.read_parquet(path).with_columns(pl.col("goodput_bit_per_s") * 1.01).write_parquet(path)
     dataset = Dataset.open(copy)
@@ -194,7 +194,7 @@ def test_a_table_with_other_columns_is_refused(
         ("samples", lambda samples: samples.with_columns(time_s=None).cast({"time_s": pl.Float64}), "time_s"),
     ],
 )
-def test_rows_that_no_sweep_wrote_are_refused(
+def test_rows_that_a_sweep_cannot_write_are_refused(
     copy: Path, name: str, change: Callable[[pl.DataFrame], pl.DataFrame], fault: str
 ) -> None:
     path = copy / f"{name}.parquet"
@@ -220,7 +220,7 @@ def test_a_provenance_with_missing_facts_is_refused(copy: Path, change: dict[str
     assert f"{path} is cut short or damaged" in refusal(copy)
 
 
-def test_a_column_of_a_name_too_long_to_read_is_named_in_short(copy: Path) -> None:
+def test_an_overlong_column_name_is_abbreviated_in_the_message(copy: Path) -> None:
     path = copy / "flows.parquet"
     pl.read_parquet(path).with_columns(pl.lit(1).alias("x" * 100_000)).write_parquet(path)
     assert len(refusal(copy)) < 1000
@@ -245,12 +245,12 @@ def test_provenance_in_another_encoding_is_named(copy: Path) -> None:
     assert "provenance.json is cut short or damaged" in refusal(copy)
 
 
-def test_saving_over_something_is_refused(written: Path, copy: Path) -> None:
+def test_saving_over_an_existing_path_is_refused(written: Path, copy: Path) -> None:
     with pytest.raises(TussleError, match="exists already"):
         save(copy, contents_of(Dataset.open(written)))
 
 
-def test_a_dataset_that_cannot_be_completed_leaves_nothing(written: Path, tmp_path: Path) -> None:
+def test_a_dataset_that_cannot_be_completed_leaves_no_files(written: Path, tmp_path: Path) -> None:
     dataset = Dataset.open(written)
     contents = contents_of(dataset)
     broken = {**contents.tables, "events": dataset.events.drop("kind")}
@@ -320,7 +320,7 @@ def conform(name: str, change: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.Dat
     return ENGINE_TABLES[name].conform(change(made))
 
 
-def test_conforming_orders_columns_and_widens_types() -> None:
+def test_conform_orders_columns_and_widens_types() -> None:
     conformed = conform(
         "samples",
         lambda frame: frame.select(
@@ -343,7 +343,7 @@ def test_conforming_orders_columns_and_widens_types() -> None:
         ("samples", lambda frame: frame.with_columns(cwnd_packets=pl.lit(-1)), "does not fit"),
     ],
 )
-def test_a_table_that_an_engine_got_wrong_is_refused(
+def test_a_table_with_missing_columns_or_wrong_types_is_refused(
     name: str, change: Callable[[pl.DataFrame], pl.DataFrame], fault: str
 ) -> None:
     with pytest.raises(TussleError, match=fault) as refused:

@@ -1,4 +1,4 @@
-"""The bridge to the simulator: runs in as JSON, Arrow tables out."""
+"""The bridge to the simulator: JSON runs as input, Arrow tables as output."""
 
 import json
 import math
@@ -52,7 +52,7 @@ def test_the_engine_fills_every_table_as_declared() -> None:
         )
 
 
-def test_every_kind_of_column_crosses() -> None:
+def test_every_column_type_crosses_the_bridge() -> None:
     tables = {name: pl.DataFrame(table) for name, table in _core.execute(json.dumps(a_run())).items()}
     types = {str(dtype) for frame in tables.values() for dtype in frame.dtypes}
     assert types == {"UInt32", "UInt64", "Float64", "String", "Categorical"}
@@ -65,7 +65,7 @@ def test_every_kind_of_column_crosses() -> None:
     assert set(tables["samples"]["state"].unique()) <= {"open", "disorder", "cwr", "recovery", "loss"}
 
 
-def test_a_table_can_be_taken_over_more_than_once() -> None:
+def test_a_table_can_be_imported_more_than_once() -> None:
     table = _core.execute(json.dumps(a_run()))["flows"]
     assert pl.DataFrame(table).equals(pl.DataFrame(table))
 
@@ -109,12 +109,12 @@ def test_an_invalid_run_is_refused_with_its_field(change: Callable[[Run], object
 
 
 @given(st.text())
-def test_whatever_is_no_run_is_a_value_error(text: str) -> None:
+def test_an_invalid_run_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         _core.check(text)
 
 
-def test_the_catalogue_lists_what_runs_may_name() -> None:
+def test_the_catalogue_lists_algorithms_queues_and_elements() -> None:
     catalogue = json.loads(_core.catalog())
     assert {"reno", "cubic", "bic", "vegas"} <= {entry["name"] for entry in catalogue["algorithms"]}
     assert "fifo" in {entry["name"] for entry in catalogue["queues"]}
@@ -126,13 +126,13 @@ def test_the_catalogue_lists_what_runs_may_name() -> None:
             assert parameter["min"] <= parameter["default"] <= parameter["max"]
 
 
-def test_every_algorithm_runs_and_is_read_back() -> None:
+def test_every_algorithm_runs_and_appears_in_the_results() -> None:
     for entry in json.loads(_core.catalog())["algorithms"]:
         run = SCENARIO.set("flows.0.algorithm", entry["name"]).runs()[0].run
         assert engine("sim").execute(run)["flows"]["algorithm"][0] == entry["name"]
 
 
-def test_the_versions_of_package_and_simulator_are_one() -> None:
+def test_package_and_simulator_have_the_same_version() -> None:
     assert tussle.__version__ == _core.version()
 
 

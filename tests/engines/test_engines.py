@@ -1,4 +1,4 @@
-"""Engines: found by their files, refused by name."""
+"""The registry of engines."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tussle.engines import engine, names
 from tussle.errors import TussleError
 
 
-def test_an_engine_is_called_by_the_name_of_its_file() -> None:
+def test_an_engine_has_the_name_of_its_file() -> None:
     assert "sim" in names()
     assert all(engine(name).name == name for name in names())
 
@@ -17,6 +17,6 @@ def test_every_engine_reports_its_version() -> None:
 
 
 @pytest.mark.parametrize("name", ["simm", "json", "../sim", "__init__", ""])
-def test_an_unknown_engine_is_refused_with_the_ones_there_are(name: str) -> None:
+def test_an_unknown_engine_is_refused_with_the_available_ones(name: str) -> None:
     with pytest.raises(TussleError, match=r"unknown engine .*sim"):
         engine(name)

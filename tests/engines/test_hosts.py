@@ -62,7 +62,7 @@ except OSError:
 
 
 class Network(NamedTuple):
-    """Two senders, each with its wire of 10 Mbit/s to the receiver."""
+    """Two senders, each connected to the receiver at 10 Mbit/s."""
 
     left: Namespace
     middle: Namespace
@@ -102,7 +102,7 @@ def command_line(network: Network, asked: Scenario) -> list[str | Path]:
 
 
 def sent_bytes(sender: Namespace) -> int:
-    """Bytes that have left for the receiver."""
+    """Return the number of bytes sent to the receiver."""
     counters = [line.split() for line in sender.run("ip", "-s", "link", "show", "eth0").splitlines()]
     return int(counters[-1][0])
 
@@ -142,14 +142,14 @@ def test_a_scenario_runs_over_ssh_and_fills_every_table(network: Network, tmp_pa
     dataset.verify()
 
 
-def test_nothing_is_left_on_the_hosts(network: Network, tmp_path: Path):
+def test_no_process_or_file_remains_on_the_hosts(network: Network, tmp_path: Path):
     measured(network, tmp_path / "out", scenario("1 s"))
     for netns in (network.left, network.middle, network.right):
         wait_until(lambda netns=netns: not netns.processes())
     assert list(tmp_path.glob("tussle-*")) == []
 
 
-def test_ctrl_c_ends_everything_everywhere(network: Network):
+def test_ctrl_c_ends_all_processes_on_all_hosts(network: Network):
     with subprocess.Popen(command_line(network, scenario("60 s")), stderr=subprocess.PIPE, text=True) as run:
         wait_until(lambda: sent_bytes(network.left) > 100_000)
         run.send_signal(signal.SIGINT)
@@ -256,7 +256,7 @@ def test_a_wrong_hosts_toml_is_refused_by_its_key(tussle_, tmp_path: Path, text:
     assert message in refused(answer)
 
 
-def test_flows_are_given_to_senders_by_name_and_else_in_turn(tmp_path: Path):
+def test_flows_without_a_host_are_assigned_round_robin(tmp_path: Path):
     file = tmp_path / "hosts.toml"
     file.write_text(HOSTS, "utf-8")
     names = [host.name for host in read_hosts(file).sender_of(["a", "b", "c"])]
@@ -268,7 +268,7 @@ def test_flows_are_given_to_senders_by_name_and_else_in_turn(tmp_path: Path):
         hosts.sender_of(["a", "c"])
 
 
-def test_a_machine_that_is_not_there_is_named(tussle_, tmp_path: Path):
+def test_an_unreachable_machine_is_named(tussle_, tmp_path: Path):
     require_root_and("ssh")
     (tmp_path / "ssh_config").write_text("Host *\n  ProxyCommand false\n", "utf-8")
     (tmp_path / "hosts.toml").write_text(HOSTS, "utf-8")
@@ -277,7 +277,7 @@ def test_a_machine_that_is_not_there_is_named(tussle_, tmp_path: Path):
     assert "host right (right) is lost: " in message
 
 
-def test_the_engine_asks_for_its_machines(tussle_, tmp_path: Path):
+def test_only_the_engine_hosts_has_the_option_hosts_and_needs_it(tussle_, tmp_path: Path):
     (tmp_path / "scenario.toml").write_text(scenario().to_toml(), "utf-8")
     assert "give --hosts hosts.toml" in refused(tussle_("run", "scenario.toml", "--engine", "hosts"))
     assert "--hosts is only for the engine hosts" in refused(

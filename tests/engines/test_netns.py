@@ -50,7 +50,7 @@ def scenario(folder: Path, *, duration: str = "2 s") -> Path:
 
 
 def agents() -> list[str]:
-    """Processes of this engine, by their numbers."""
+    """Return the process numbers of this engine's agents."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -75,7 +75,7 @@ def test_real_and_virtual_time_agree_within_the_noise(kernel: Kernel, algorithm:
         assert abs(mean) <= half + floor * virtual[column].mean(), (column, differences)  # pyright: ignore[reportOperatorIssue] (a mean of numbers)
 
 
-def test_every_table_is_filled_and_says_what_it_was_measured_on(tussle_, tmp_path: Path):
+def test_every_table_is_filled_and_the_kernel_is_recorded(tussle_, tmp_path: Path):
     answer = tussle_("run", scenario(tmp_path), "--engine", "netns", "-o", "out")
     assert answer.status == 0
     dataset = tussle.open(tmp_path / "out")
@@ -97,7 +97,7 @@ def test_every_table_is_filled_and_says_what_it_was_measured_on(tussle_, tmp_pat
     assert (flows["sent_packets"] > flows["retransmitted_packets"]).all()
 
 
-def test_auto_takes_disciplines_where_the_kernel_has_them_and_elements_where_it_has_not():
+def test_auto_chooses_disciplines_where_the_kernel_has_them_and_elements_otherwise():
     run = json.dumps(runs({"algorithm": "reno"})[0])
     with namespace() as somewhere:
         netem = somewhere.command("tc", "qdisc", "add", "dev", "lo", "root", "netem")
@@ -107,13 +107,14 @@ def test_auto_takes_disciplines_where_the_kernel_has_them_and_elements_where_it_
     assert chosen == ("mixed" if made.returncode == 0 else "tun")
 
 
-def test_what_the_host_cannot_do_is_refused_with_what_to_type(tussle_, tmp_path: Path):
+def test_options_that_the_host_cannot_execute_are_refused(tussle_, tmp_path: Path):
     file = scenario(tmp_path)
     for options, message in [
         (["--algorithm", "nosuch"], "unknown algorithm"),
         (["--algorithm", "ledbat"], "but not ledbat; if it has the module, `modprobe tcp_ledbat` loads it"),
         (["--workers", "2"], "the engine netns executes 1 run at a time"),
         (["--network", "veth"], 'unknown network "veth"'),
+        (["--network", "driver"], "--network driver: only kernels that Tussle built have the driver"),
         (["--hosts", "hosts.toml"], "--hosts is only for the engine hosts"),
     ]:
         assert message in refused(tussle_("run", file, "--engine", "netns", *options))
@@ -122,13 +123,13 @@ def test_what_the_host_cannot_do_is_refused_with_what_to_type(tussle_, tmp_path:
         engine("netns").check(run)
 
 
-def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch):
+def test_a_run_without_root_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(TussleError, match="needs root: sudo tussle"):
         NamespacesEngine().check(runs({"algorithm": "reno"})[0])
 
 
-def test_a_killed_run_leaves_nothing_behind(tmp_path: Path):
+def test_a_killed_run_leaves_no_process_and_no_namespace(tmp_path: Path):
     command = [
         TUSSLE,
         "run",
@@ -151,7 +152,7 @@ def test_a_killed_run_leaves_nothing_behind(tmp_path: Path):
 
 
 def _below(ancestor: int, pid: int) -> bool:
-    """Whether one process was started by the other, or by one that was."""
+    """Return whether one process is a descendant of the other."""
     while pid > 1 and pid != ancestor:
         try:
             status = Path(f"/proc/{pid}/stat").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Exports for other programs: tables, metrics and flows in files."""
+"""Exports of tables, metrics and flows for other programs."""
 
 import gzip
 import json
@@ -92,7 +92,7 @@ def test_a_dataset_that_was_changed_is_not_opened(folder: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_table_is_exported_as_it_is(tussle_, folder: Path, tmp_path: Path, table: str):
+def test_a_table_is_exported_unchanged(tussle_, folder: Path, tmp_path: Path, table: str):
     for suffix in ("csv", "parquet", "json"):
         name = {"csv": "csv", "parquet": "parquet", "json": "json"}[suffix]
         assert tussle_("export", folder, table, "-o", f"x.{suffix}").out == f"{name}: x.{suffix}\n"
@@ -103,7 +103,7 @@ def test_a_table_is_exported_as_it_is(tussle_, folder: Path, tmp_path: Path, tab
 
 
 @pytest.mark.parametrize("metric", REGISTRY)
-def test_every_metric_is_exported_with_what_its_rows_are_of(
+def test_every_metric_is_exported_with_the_keys_of_its_rows(
     tussle_, folder: Path, tmp_path: Path, metric: str
 ):
     assert tussle_("export", folder, metric, "-o", "x.parquet").status == 0
@@ -116,7 +116,7 @@ def test_every_metric_is_exported_with_what_its_rows_are_of(
         assert exported["algorithm"].unique().sort().to_list() == ["cubic", "reno"]
 
 
-def test_a_summary_has_a_row_a_point_and_flow_with_its_spread(tussle_, folder: Path, tmp_path: Path):
+def test_a_summary_has_a_row_per_point_and_flow_with_quartiles(tussle_, folder: Path, tmp_path: Path):
     assert tussle_("export", folder, "goodput", "--summary").out == "csv: goodput.csv\n"
     table = pl.read_csv(tmp_path / "goodput.csv")
     assert table.columns[:7] == [
@@ -142,7 +142,7 @@ def test_a_summary_has_a_row_a_point_and_flow_with_its_spread(tussle_, folder: P
     ]
 
 
-def test_latex_has_rules_escapes_and_a_column_each(tussle_, folder: Path, tmp_path: Path):
+def test_latex_output_has_rules_escapes_and_all_columns(tussle_, folder: Path, tmp_path: Path):
     assert tussle_("export", folder, "share", "--format", "latex").out == "latex: share.tex\n"
     lines = (tmp_path / "share.tex").read_text().splitlines()
     assert lines[1] == r"\begin{tabular}{rrrllrllr}"
@@ -157,7 +157,7 @@ def test_latex_has_rules_escapes_and_a_column_each(tussle_, folder: Path, tmp_pa
     assert r"goodput\_bit\_per\_s \\" in (tmp_path / "g.tex").read_text()
 
 
-def test_a_spreadsheet_is_not_told_to_execute_what_a_dataset_holds():
+def test_text_of_a_dataset_is_no_formula_in_a_spreadsheet():
     table = pl.LazyFrame({"name": ["=1+1", "+x", "-y", "@z", "plain", None], "ms": [-1, 2, 3, 4, 5, 6]})
     guarded = without_formulas(table).collect()
     assert guarded["name"].to_list() == ["'=1+1", "'+x", "'-y", "'@z", "plain", None]
@@ -198,7 +198,7 @@ def test_the_same_dataset_gives_the_same_bytes(tussle_, folder: Path, tmp_path: 
         (["runs", "--summary"], "--summary is for metrics, and runs is not a metric; "),
     ],
 )
-def test_what_cannot_be_exported_is_refused_and_leaves_no_file(
+def test_a_refused_export_leaves_no_file(
     tussle_, folder: Path, tmp_path: Path, arguments: list[str], sentence: str
 ):
     assert refused(tussle_("export", folder, *arguments)).startswith(sentence.format(folder=folder))
@@ -229,7 +229,7 @@ def test_a_table_without_rows_is_refused(tussle_, tmp_path: Path):
     assert left_over(tmp_path) == ["quiet", "x.toml"]
 
 
-def test_a_file_that_is_not_finished_does_not_appear(tmp_path: Path):
+def test_an_unfinished_export_is_not_visible(tmp_path: Path):
     old = tmp_path / "x.csv"
     old.write_text("what was there")
 
@@ -248,7 +248,7 @@ def test_a_file_that_is_not_finished_does_not_appear(tmp_path: Path):
 # --- flows ---
 
 
-def test_a_flow_over_time_adds_up_to_what_it_delivered():
+def test_intervals_of_an_exported_flow_sum_to_its_delivered_bytes():
     series = flow_series(measured(), 3, 1)
     flow = measured().flows.filter(pl.col("run") == 3, pl.col("flow") == 1).collect().row(0, named=True)
     assert series.algorithm == flow["algorithm"] == "cubic"
@@ -262,7 +262,9 @@ def test_a_flow_over_time_adds_up_to_what_it_delivered():
 @pytest.mark.parametrize(
     ("name", "file", "read"), [("flent", "x.flent.gz", read_flent), ("iperf3", "x.json", read_iperf3)]
 )
-def test_a_flow_reads_as_it_was_written(tussle_, folder: Path, tmp_path: Path, name: str, file: str, read):
+def test_an_exported_flow_survives_writing_and_reading(
+    tussle_, folder: Path, tmp_path: Path, name: str, file: str, read
+):
     answer = tussle_("export", folder, "flow", "--format", name, "--run", 3, "--flow", 1, "-o", file)
     assert answer.out == f"{name}: {file}\n"
     found, written = read(tmp_path / file), flow_series(measured(), 3, 1)
@@ -274,7 +276,7 @@ def test_a_flow_reads_as_it_was_written(tussle_, folder: Path, tmp_path: Path, n
         assert found.table[column].to_list() == pytest.approx(written.table[column].to_list(), abs=1e-3)
 
 
-def test_flent_finds_in_its_file_what_it_reads(tussle_, folder: Path, tmp_path: Path):
+def test_a_flent_file_has_the_fields_that_flent_reads(tussle_, folder: Path, tmp_path: Path):
     """The format of flent 2.3: version 4, one value a series and x, time and units in the metadata."""
     assert tussle_("export", folder, "flow").out == "flent: flow.flent.gz\n"
     document = json.loads(gzip.decompress((tmp_path / "flow.flent.gz").read_bytes()))
@@ -287,7 +289,7 @@ def test_flent_finds_in_its_file_what_it_reads(tussle_, folder: Path, tmp_path: 
     )
 
 
-def test_a_title_fits_above_a_plot_of_flent_and_its_end_says_which_flow_it_is(tussle_, tmp_path: Path):
+def test_a_flent_title_fits_the_plot_and_ends_with_the_flow(tussle_, tmp_path: Path):
     """The question has 84 characters; flent's plots have room for about 60."""
     questioning = measured().scenario.set("question", "Which of these share a link " + "for very long " * 4)
     sweep(questioning, tmp_path / "asked", SweepSettings(workers=1))
@@ -299,7 +301,7 @@ def test_a_title_fits_above_a_plot_of_flent_and_its_end_says_which_flow_it_is(tu
     assert read_flent(tmp_path / "flow.flent.gz").title.startswith("Which of these share a link")
 
 
-def test_iperf3_tells_all_that_its_python_package_asks_for(tussle_, folder: Path, tmp_path: Path):
+def test_an_iperf3_file_has_every_field_that_its_python_package_reads(tussle_, folder: Path, tmp_path: Path):
     """The subscripts of `TestResult` in iperf3 0.1.11, for TCP."""
     assert tussle_("export", folder, "flow", "--format", "iperf3").status == 0
     document = json.loads((tmp_path / "flow.json").read_text())
@@ -315,7 +317,7 @@ def test_iperf3_tells_all_that_its_python_package_asks_for(tussle_, folder: Path
     assert all({"bytes", "bits_per_second"} <= end[each].keys() for each in ("sum_sent", "sum_received"))
 
 
-def test_iperf3_sums_are_those_of_its_intervals(tussle_, folder: Path, tmp_path: Path):
+def test_iperf3_totals_are_the_sums_of_its_intervals(tussle_, folder: Path, tmp_path: Path):
     assert tussle_("export", folder, "flow", "--format", "iperf3").status == 0
     document = json.loads((tmp_path / "flow.json").read_text())
     received = document["end"]["sum_received"]
@@ -328,7 +330,7 @@ def test_iperf3_sums_are_those_of_its_intervals(tussle_, folder: Path, tmp_path:
     assert document["end"]["sender_tcp_congestion"] == "reno"
 
 
-def test_what_iperf3_measured_is_read_without_what_it_omitted(tmp_path: Path):
+def test_reading_iperf3_skips_omitted_intervals(tmp_path: Path):
     file = tmp_path / "x.json"
     file.write_text(json.dumps(IPERF3_LINES))
     series = read_iperf3(file)
@@ -349,8 +351,8 @@ FLENT_DOCUMENT = {
 """A second of a flow, the first ping of which was lost, as flent 2 writes it."""
 
 
-def test_what_flent_measured_is_read_with_its_gaps(tmp_path: Path):
-    """4 Mbit/s over half a second are 250 kB; a ping that was lost is not told."""
+def test_reading_flent_keeps_gaps_in_the_series(tmp_path: Path):
+    """4 Mbit/s over half a second are 250 kB; a lost ping is a gap."""
     file = tmp_path / "x.flent"
     file.write_text(json.dumps(FLENT_DOCUMENT))
     series = read_flent(file)
@@ -362,7 +364,7 @@ def test_what_flent_measured_is_read_with_its_gaps(tmp_path: Path):
 
 
 def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Every place in a document, by its keys."""
+    """Yield the keys of every value in a document."""
     yield place
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
@@ -370,7 +372,7 @@ def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 @pytest.mark.parametrize(("document", "read"), [(IPERF3_LINES, read_iperf3), (FLENT_DOCUMENT, read_flent)])
-def test_a_file_with_anything_anywhere_is_read_or_refused_in_a_sentence(tmp_path: Path, document: Any, read):
+def test_a_mutated_file_is_read_or_refused_with_a_message(tmp_path: Path, document: Any, read):
     file = tmp_path / "x.json"
     odd = [None, -1, 1e308, float("inf"), float("nan"), "x", [], {}, True, 10**30, [[1]], {"a": 1}, 0, -0.5]
     refusals: list[str] = []

@@ -1,4 +1,4 @@
-"""Packets of a simulated run, as tshark reads them."""
+"""Packets of a simulated run, read by tshark."""
 
 import shutil
 import statistics
@@ -49,7 +49,7 @@ def lossy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def fields(tshark: str, capture: Path, *names: str) -> list[list[str]]:
-    """The values of these fields, one list a packet."""
+    """Return the values of these fields, one list per packet."""
     wanted = [word for name in names for word in ("-e", name)]
     command = [tshark, "-r", str(capture), "-T", "fields", "-E", "separator=|", *wanted]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -62,7 +62,7 @@ def export(tussle_, folder: Path, *options: object) -> Path:
     return Path("run.pcapng").absolute()
 
 
-def test_tshark_finds_every_packet_and_nothing_malformed(tussle_, tshark: str, lossy: Path) -> None:
+def test_tshark_reads_every_packet_and_reports_none_as_malformed(tussle_, tshark: str, lossy: Path) -> None:
     """Each flow sends its data, one SYN and the last packet of the handshake."""
     rows = fields(tshark, export(tussle_, lossy), "ip.src", "tcp.len", "_ws.malformed", "frame.time_epoch")
     sent = tussle.open(lossy).flows.collect()["sent_packets"].to_list()
@@ -88,16 +88,14 @@ def test_tshark_finds_the_retransmissions_that_were_recorded(tussle_, tshark: st
 
 
 def test_the_last_byte_and_the_fin_are_acknowledged(tussle_, tshark: str, lossy: Path) -> None:
-    """1 000 001 bytes after the SYN, then the FIN: the next byte would be 1 + 1 000 001 + 1."""
+    """The SYN, 1 000 001 bytes and the FIN are acknowledged: 1 + 1 000 001 + 1."""
     rows = fields(tshark, export(tussle_, lossy), "ip.src", "tcp.ack", "tcp.seq", "tcp.len", "tcp.flags.fin")
     assert max(int(row[1]) for row in rows if row[0] == "10.2.0.1") == 1_000_003
     (fin,) = {(int(row[2]), int(row[3])) for row in rows if row[0] == "10.1.0.1" and row[4] in ("1", "True")}
     assert sum(fin) == 1_000_002
 
 
-def test_the_last_segment_of_a_transfer_is_pushed_and_a_flow_that_goes_on_has_no_fin(
-    tussle_, tshark: str, lossy: Path
-) -> None:
+def test_only_a_completed_transfer_ends_with_psh_and_fin(tussle_, tshark: str, lossy: Path) -> None:
     """Flow a has a size and ends, flow b goes on to the end of the run."""
     rows = fields(tshark, export(tussle_, lossy), "ip.src", "tcp.flags.fin", "tcp.flags.push")
     yes = ("1", "True")
@@ -105,8 +103,8 @@ def test_the_last_segment_of_a_transfer_is_pushed_and_a_flow_that_goes_on_has_no
     assert {row[0] for row in rows if row[2] in yes} == {"10.1.0.1"}
 
 
-def test_addresses_are_those_of_hosts() -> None:
-    """The first of 256 addresses names the network, the last is its broadcast: flow 254 is in the next."""
+def test_no_flow_has_a_network_or_broadcast_address() -> None:
+    """The first of 256 addresses is the network, the last its broadcast, so flow 254 is in the next."""
     addresses = [".".join(map(str, _addresses(flow)[0])) for flow in (0, 253, 254, 599)]
     assert addresses == ["10.1.0.1", "10.1.0.254", "10.1.1.1", "10.1.2.92"]
     every = {address for flow in range(600) for address in _addresses(flow)}
@@ -129,7 +127,7 @@ def test_tshark_measures_the_round_trip_times_of_the_dataset(tussle_, tshark: st
     assert statistics.median(rtts) == pytest.approx(measured, rel=0.1)
 
 
-def test_sacks_name_what_arrived_beyond_a_hole(tussle_, tshark: str, lossy: Path) -> None:
+def test_sack_blocks_cover_the_data_received_out_of_order(tussle_, tshark: str, lossy: Path) -> None:
     rows = fields(tshark, export(tussle_, lossy), "tcp.ack", "tcp.options.sack_le", "tcp.options.sack_re")
     blocks = [(int(row[0]), row[1].split(","), row[2].split(",")) for row in rows if row[1]]
     assert blocks
@@ -139,7 +137,7 @@ def test_sacks_name_what_arrived_beyond_a_hole(tussle_, tshark: str, lossy: Path
             assert start > acknowledged or end <= acknowledged
 
 
-def test_marks_and_echoes_are_seen(tussle_, tshark: str, tmp_path: Path) -> None:
+def test_tshark_sees_ce_marks_and_ecn_echo(tussle_, tshark: str, tmp_path: Path) -> None:
     sweep(Scenario.from_dict(MARKED), tmp_path / "marked", SweepSettings(workers=1))
     capture = export(tussle_, tmp_path / "marked", "--at", "receiver")
     rows = fields(tshark, capture, "ip.src", "ip.dsfield.ecn", "tcp.flags.ece")
@@ -156,26 +154,26 @@ def test_the_window_is_scaled(tussle_, tshark: str, lossy: Path) -> None:
     assert max(windows) > 65_535
 
 
-def test_a_run_that_is_not_there_is_refused(tussle_, lossy: Path) -> None:
+def test_an_unknown_run_is_refused(tussle_, lossy: Path) -> None:
     answer = tussle_("export", lossy, "packets", "--run", 7)
     assert answer.status != 0
     assert "has no run 7; its runs are 0 to 0 (--run)" in answer.problems
     assert not Path("packets.pcapng").exists()
 
 
-def test_a_side_that_is_none_is_refused(tussle_, lossy: Path) -> None:
+def test_an_unknown_capture_side_is_refused(tussle_, lossy: Path) -> None:
     assert "--at: " in tussle_("export", lossy, "packets", "--at", "middle").problems
 
 
-def test_packets_are_no_table(tussle_, lossy: Path) -> None:
+def test_the_table_export_refuses_packets(tussle_, lossy: Path) -> None:
     answer = tussle_("export", lossy, "packets", "--format", "csv")
     assert "packets can be exported as pcapng, not as csv" in answer.problems
 
 
-def test_a_dataset_that_comes_out_otherwise_is_refused(
+def test_a_dataset_that_the_simulator_does_not_reproduce_is_refused(
     tussle_, lossy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A dataset of another version of the simulator, in which other packets are lost."""
+    """The dataset is from another version of the simulator, in which other packets were lost."""
     as_it_is = SimEngine.capture
     monkeypatch.setattr(SimEngine, "capture", lambda self, run: as_it_is(self, {**run, "seed": 7}))
     assert "has other results with this version" in tussle_("export", lossy, "packets").problems
@@ -188,7 +186,7 @@ class Mine:
 """
 
 
-def test_a_python_file_of_a_dataset_is_executed_only_when_that_is_asked_for_and_only_unchanged(
+def test_the_python_file_of_a_dataset_is_executed_only_on_request_and_if_unchanged(
     tussle_, tmp_path: Path
 ) -> None:
     file, executed = tmp_path / "mine.py", tmp_path / "executed"
@@ -212,7 +210,9 @@ def test_a_python_file_of_a_dataset_is_executed_only_when_that_is_asked_for_and_
     assert executed.exists()
 
 
-def test_more_packets_than_fit_are_refused(tussle_, lossy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_with_too_many_packets_is_refused(
+    tussle_, lossy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tussle.engines.sim.MOST_PACKETS", 100)
     answer = tussle_("export", lossy, "packets")
     assert "more than 100 packets" in answer.problems

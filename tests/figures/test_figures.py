@@ -1,4 +1,4 @@
-"""Figures: what they show, of any dataset, and what they say when they cannot."""
+"""Figures: their content for each kind of dataset, and the messages of those that cannot be drawn."""
 
 import errno
 import re
@@ -38,7 +38,7 @@ def without_series(data: PlausibleDataset) -> PlausibleDataset:
 
 
 def shown_by(name: str) -> tuple[PlausibleDataset, View]:
-    """A dataset that the figure can show, and how to look at it."""
+    """Return a dataset that the figure can show, and the view of it."""
     if name in VARIED:
         return varied(VARIED[name]), View()
     if name == "completion":
@@ -69,7 +69,7 @@ def varied(key: str) -> PlausibleDataset:
 
 
 def quantitative_titles(spec: object) -> list[str]:
-    """The titles of all axes of quantities, however deep they stand."""
+    """Return the titles of all quantitative axes at any depth."""
     if isinstance(spec, list):
         return [title for each in spec for title in quantitative_titles(each)]
     if not isinstance(spec, dict):
@@ -86,7 +86,7 @@ def test_every_file_is_a_figure_of_the_same_name():
 
 
 @pytest.mark.parametrize("figure", REGISTRY.values(), ids=list(REGISTRY))
-def test_a_figure_says_what_it_shows(figure: Figure):
+def test_a_figure_has_a_description(figure: Figure):
     assert figure.shows.endswith(".")
 
 
@@ -120,8 +120,8 @@ def test_an_algorithm_has_its_colour_in_every_figure(name: str):
 
 
 @pytest.mark.parametrize("name", REGISTRY)
-def test_what_is_not_known_is_not_drawn_as_zero(name: str):
-    """Every count that another engine may not know, and the round-trip times of half of the flows."""
+def test_an_unknown_value_is_not_drawn_as_zero(name: str):
+    """The unknown values are all counts that an engine may omit, and the RTTs of half of the flows."""
     data, view = shown_by(name)
     maybe = ["lost_packets", "dropped_packets", "timeouts", "steady_timeouts", "spurious_timeouts"]
     rtts = [column for column in data.flows.collect_schema().names() if column.startswith("rtt_")]
@@ -139,12 +139,12 @@ def test_what_is_not_known_is_not_drawn_as_zero(name: str):
 def test_hidden_outliers_are_not_drawn():
     data = matrix(["reno", "vegas"], 9)
     shown, hidden = (draw("box", data, View(metric="share", outliers=each)) for each in ("shown", "hidden"))
-    assert "beyond" in shown.to_json()
-    assert "beyond" not in hidden.to_json()
+    assert "circles" in shown.to_json()
+    assert "circles" not in hidden.to_json()
     assert len(tables_in(hidden.to_dict())) <= len(tables_in(shown.to_dict()))
 
 
-def test_a_decade_has_a_bar_of_what_its_flows_got():
+def test_each_decade_has_a_bar_with_the_goodput_of_its_flows():
     (bars,) = [table for table in tables_in(draw("decades", PAIRS).to_dict()) if "decade" in table.columns]
     assert bars["decade"].unique(maintain_order=True).to_list() == ["0 to 1 s", "1 to 10 s", "10 to 60 s"]
     assert bars.height == 3 * 4
@@ -213,22 +213,22 @@ def test_a_figure_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: py
     assert file.read_bytes() == before
 
 
-def test_an_unknown_figure_is_answered_with_the_nearest():
+def test_an_unknown_figure_is_refused_with_the_nearest_name():
     with pytest.raises(TussleError, match="did you mean “throughput”"):
         draw("troughput", PAIRS)
 
 
 @pytest.mark.parametrize("name", ["decades", "fairness", "rtt", "throughput", "window"])
-def test_without_samples_a_time_series_says_how_to_get_them(name: str):
+def test_a_time_series_without_samples_is_refused_with_the_setting_that_adds_them(name: str):
     with pytest.raises(TussleError, match=r"no samples.*record\.samples"):
         draw(name, without_series(PAIRS))
 
 
-def test_without_samples_there_is_still_a_matrix():
+def test_a_matrix_needs_no_samples():
     assert draw("matrix", without_series(PAIRS))
 
 
-def test_a_matrix_of_something_else_is_refused():
+def test_a_matrix_without_pairs_is_refused():
     with pytest.raises(TussleError, match="two flows each"):
         draw("matrix", sweep([{"flows.0.algorithm": "reno"}]))
 
@@ -247,7 +247,7 @@ def test_a_cell_holds_both_goodputs_and_the_share_of_the_first():
     assert cell["share"] == pytest.approx(flows[0] / flows.sum(), abs=1e-4)
 
 
-def test_networks_are_matrices_of_their_own():
+def test_each_network_has_its_own_matrix():
     axes = [
         {"flows.0.algorithm": first, "flows.1.algorithm": second, "path.rtt": rtt}
         for first, second, rtt in product(["reno", "cubic"], ["reno", "cubic"], ["10 ms", "80 ms"])
@@ -261,7 +261,7 @@ def test_too_many_time_series_for_one_figure_are_refused():
         draw("throughput", matrix(["reno", "cubic", "bic", "vegas", "westwood"]))
 
 
-def test_a_point_that_is_not_there_is_refused():
+def test_an_unknown_point_is_refused():
     with pytest.raises(TussleError, match=r"no point 9 .* 0 to 3"):
         draw("window", PAIRS, View(point=9))
 
@@ -280,7 +280,7 @@ def test_flows_of_one_algorithm_share_its_colour_and_differ_in_dashes():
     assert encoding["strokeDash"]["scale"]["range"] == [[1, 0], [6, 3]]
 
 
-def test_guide_lines_are_at_what_the_path_and_the_buffer_hold():
+def test_guide_lines_mark_the_bdp_and_the_bdp_with_the_buffer():
     """100 Mbit/s · 40 ms / 12000 bit = 333.3 packets, and 333 more in the buffer."""
     guides = {
         row["label"]: row["level"]
@@ -299,11 +299,11 @@ def test_a_part_of_the_time_is_drawn_alone():
 
 
 @pytest.mark.parametrize("name", ["fairness", "overlay", "throughput", "window"])
-def test_a_time_in_which_nothing_was_recorded_is_refused(name: str):
+def test_an_interval_without_samples_is_refused(name: str):
     """There is a sample in each 0.1 s."""
     beside = Beside(PAIRS, "kernel", "simulator") if name == "overlay" else None
     with pytest.raises(
-        TussleError, match=r"nothing was recorded from 30\.01 s to 30\.02 s; choose more with --from and --to"
+        TussleError, match=r"there are no samples from 30\.01 s to 30\.02 s; choose others with --from"
     ):
         draw(name, PAIRS, View(point=1, between_s=(30.01, 30.02), beside=beside))
 
@@ -314,8 +314,8 @@ def test_a_flow_that_was_never_sampled_has_no_window():
     assert [len(table) for table in tables if "window_packets" in table.columns] == [0]
 
 
-def test_a_share_stands_over_its_buffer_in_bandwidth_delay_products():
-    """100 Mbit/s · 40 ms / 12000 bit = 333.3 packets are one, and the buffer is 333."""
+def test_shares_are_drawn_over_the_buffer_in_bdp():
+    """One BDP is 100 Mbit/s · 40 ms / 12000 bit = 333.3 packets, and the buffer is 333."""
     tables = tables_in(draw("share_over_buffer", PAIRS).to_dict())
     shown = next(table for table in tables if "pair" in table.columns)
     assert shown["pair"].to_list() == ["reno and reno", "reno and vegas", "vegas and reno", "vegas and vegas"]
@@ -333,7 +333,7 @@ def test_too_many_pairs_for_one_figure_of_shares_are_refused():
         draw("share_over_buffer", matrix(["reno", "cubic", "bic"]))
 
 
-def test_goodput_and_fairness_stand_over_what_varies():
+def test_goodput_and_fairness_are_drawn_over_the_axis():
     """100 and 300 packets of 333.3 are 0.3 and 0.9 BDP; the medians are the metrics' own."""
     data = varied("path.queue.limit")
     tables = [each for each in tables_in(draw("over_buffer", data).to_dict()) if "x" in each.columns]
@@ -347,7 +347,7 @@ def test_goodput_and_fairness_stand_over_what_varies():
     )
 
 
-def test_losses_are_percents_and_none_is_on_the_axis():
+def test_losses_are_percentages_and_zero_is_on_the_axis():
     (table, *_) = [
         each for each in tables_in(draw("over_loss", varied("path.loss")).to_dict()) if "x" in each.columns
     ]
@@ -355,12 +355,12 @@ def test_losses_are_percents_and_none_is_on_the_axis():
 
 
 @pytest.mark.parametrize("name", VARIED)
-def test_an_axis_that_does_not_vary_is_refused_with_its_key(name: str):
+def test_a_key_that_is_not_an_axis_is_refused(name: str):
     with pytest.raises(TussleError, match=rf"no two values .*{VARIED[name]}"):
         draw(name, PAIRS)
 
 
-def test_a_box_has_the_quartiles_the_whiskers_and_what_is_beyond():
+def test_a_box_plot_has_quartiles_whiskers_and_outliers():
     """1, 2, 3, 4, 20: quartiles 2 and 4, so whiskers reach to values from -1 to 7, and 20 is beyond."""
     values = pl.DataFrame({"algorithm": ["reno"] * 5, "value": [3.0, 1.0, 20.0, 2.0, 4.0]})
     assert boxes(values).row(0, named=True) == {
@@ -381,13 +381,13 @@ def test_too_few_values_for_a_distribution_are_refused(name: str):
         draw(name, sweep([{"flows.0.algorithm": "reno"}]))
 
 
-def test_a_distribution_is_of_the_metric_that_is_asked_for():
+def test_a_distribution_shows_the_requested_metric():
     shown = tables_in(draw("cdf", PAIRS, View(metric="rtt_p95_ms")).to_dict())[0]
     assert set(shown["value"]) == {79.0}
     assert len(shown) == 8
 
 
-def test_a_metric_that_does_not_exist_is_answered_with_the_nearest():
+def test_an_unknown_metric_is_refused_with_the_nearest_name():
     with pytest.raises(TussleError, match=r'unknown metric "godput"; did you mean "goodput"'):
         draw("box", PAIRS, View(metric="godput"))
 
@@ -398,12 +398,12 @@ def test_a_metric_whose_column_is_absent_is_refused():
         draw("matrix", replace(PAIRS, flows=silent), View(metric="rtt"))
 
 
-def test_a_figure_without_a_choice_of_metrics_says_which_have_one():
+def test_a_metric_for_a_figure_without_the_option_is_refused_with_the_figures_that_have_it():
     with pytest.raises(TussleError, match=r"“window” takes no --metric; these do: .*matrix"):
         draw("window", PAIRS, View(metric="rtt"))
 
 
-def test_what_has_no_effect_on_a_figure_is_refused():
+def test_an_option_without_effect_on_a_figure_is_refused():
     with pytest.raises(TussleError, match="“matrix” takes no --from and --to; these do: fairness, overlay"):
         draw("matrix", PAIRS, View(between_s=(1, 2)))
     with pytest.raises(TussleError, match="“window” takes no --beside; these do: overlay"):
@@ -411,7 +411,7 @@ def test_what_has_no_effect_on_a_figure_is_refused():
 
 
 def test_a_matrix_of_another_metric_holds_its_numbers(tmp_path: Path):
-    """79 ms of both flows in every run, but that of the first flow is not known in one: it has no colour."""
+    """The RTT is 79 ms in every run; that of the first flow is unknown in one, whose cell has no colour."""
     half = pl.when((pl.col("run") == 0) & (pl.col("flow") == 0)).then(None).otherwise(pl.col("rtt_p95_ms"))
     data = replace(PAIRS, flows=PAIRS.flows.with_columns(rtt_p95_ms=half))
     cells = tables_in(draw("matrix", data, View(metric="rtt_p95_ms")).to_dict())[0]
@@ -421,7 +421,7 @@ def test_a_matrix_of_another_metric_holds_its_numbers(tmp_path: Path):
     assert picture.count('aria-roledescription="rect mark"') - picture.count('fill-opacity="0"') == 3
 
 
-def test_the_meekest_comes_last_in_the_ranking_and_its_own_kind_is_left_out():
+def test_the_ranking_ends_with_the_smallest_share_and_omits_pairs_of_one_algorithm():
     shown = tables_in(draw("ranking", PAIRS).to_dict())[0]
     assert shown["algorithm"].to_list() == ["reno", "vegas", "vegas", "reno"]
     medians = dict(shown.group_by("algorithm").agg(pl.col("value").median()).iter_rows())
@@ -430,7 +430,7 @@ def test_the_meekest_comes_last_in_the_ranking_and_its_own_kind_is_left_out():
     assert order == {"field": "value", "op": "median", "order": "descending"}
 
 
-def test_only_pairs_that_may_share_fairly_are_joined_in_the_graph():
+def test_the_graph_joins_only_pairs_whose_verdict_is_not_no():
     data = matrix(["reno", "cubic", "vegas"])
     verdicts = METRICS["coexistence"].compute(data).filter(pl.col("first") != pl.col("second"))
     wanted = {
@@ -454,8 +454,8 @@ def test_a_flow_that_did_not_end_has_no_completion_time():
         draw("completion", PAIRS)
 
 
-def test_a_phase_is_of_the_time_in_which_both_flows_run():
-    """The second starts at 10 s."""
+def test_a_phase_plot_covers_the_time_when_both_flows_run():
+    """The second flow starts at 10 s."""
     shown = next(
         table
         for table in tables_in(draw("phase", PAIRS, View(point=1)).to_dict())
@@ -465,7 +465,7 @@ def test_a_phase_is_of_the_time_in_which_both_flows_run():
     assert shown["time_s"].is_sorted()
 
 
-def test_a_phase_over_a_link_that_nobody_knows_does_not_show_it_full():
+def test_a_phase_plot_without_a_known_link_rate_has_no_full_use_line():
     untold = PAIRS.runs.with_columns(link_rate_bit_per_s=pl.lit(None, pl.Float64))
     for data, guides in ((PAIRS, 2), (replace(PAIRS, runs=untold), 1)):
         chart = draw("phase", data, View(point=1))
@@ -474,8 +474,8 @@ def test_a_phase_over_a_link_that_nobody_knows_does_not_show_it_full():
         assert ("the link is full" in chart.to_json()) == (guides == 2)
 
 
-def test_fairness_is_one_until_the_second_flow_starts_and_at_least_a_half_then():
-    """The flow starts at 10 s; the index is the metric's own, and 1/n is what the guide line tells."""
+def test_fairness_is_1_before_the_second_flow_and_at_least_one_half_after():
+    """The second flow starts at 10 s; the index equals the metric, and the guide line is at 1/n."""
     shown = next(
         table
         for table in tables_in(draw("fairness", PAIRS, View(point=1)).to_dict())
@@ -488,7 +488,7 @@ def test_fairness_is_one_until_the_second_flow_starts_and_at_least_a_half_then()
     assert shown["jain_index"].to_list() == pytest.approx(of_run["jain_index"].to_list(), rel=1e-3)
 
 
-def test_an_interval_in_which_nobody_delivers_has_no_fairness():
+def test_an_interval_without_deliveries_has_no_fairness():
     stalled = pl.when(pl.col("time_s") < 30).then("delivered_bytes").forward_fill().over("run", "flow")
     data = replace(PAIRS, samples=PAIRS.samples.with_columns(delivered_bytes=stalled))
     shown = next(
@@ -520,7 +520,7 @@ def test_an_overlay_holds_the_series_of_both_datasets():
     assert (second["cwnd_packets"] == first["cwnd_packets"] // 2).all()
 
 
-def test_an_overlay_without_the_other_dataset_says_how_to_name_it():
+def test_an_overlay_without_the_other_dataset_is_refused_with_the_option_that_names_it():
     with pytest.raises(TussleError, match="--beside"):
         draw("overlay", PAIRS)
 
@@ -531,7 +531,7 @@ def test_an_overlay_of_different_runs_is_refused():
         draw("overlay", PAIRS, View(point=1, beside=other))
 
 
-def test_flows_are_told_apart_without_colours():
+def test_dashes_distinguish_flows_without_colours():
     strokes = dashes(["reno", "vegas", "reno", "cubic", "reno"])
     assert len(set(strokes[:4])) == 4
     assert len({strokes[0], strokes[2], strokes[4]}) == 3
@@ -545,8 +545,8 @@ def test_thinned_series_keep_their_ends_and_extremes():
     assert kept["time_s"].is_sorted()
 
 
-def test_flows_are_thinned_together_as_each_by_itself():
-    """The short one stays whole, and a gap is no extreme."""
+def test_thinning_flows_together_equals_thinning_each_alone():
+    """The short series is not thinned, and a gap is not an extreme."""
     series = {
         0: [None if i == 50 else 90 if i == 41 else i % 5 for i in range(100)],
         1: [7, None, 3],
@@ -564,12 +564,12 @@ def test_flows_are_thinned_together_as_each_by_itself():
     assert {(0, 41), (2, 777), (2, 999)} <= set(together.select("flow", "time_s").rows())
 
 
-def test_short_series_are_left_alone():
+def test_short_series_are_not_thinned():
     short = pl.DataFrame({"time_s": [0, 1, 2], "value": [5, 6, 7]})
     assert thin(short, "value", 3).equals(short)
 
 
-def test_a_crowd_is_told_apart_by_algorithm():
+def test_many_flows_are_coloured_by_algorithm():
     data = sweep([{f"flows.{i}.algorithm": "cubic" if i % 2 else "reno" for i in range(9)}])
     for name in ("throughput", "window"):
         text = draw(name, data).to_json()
@@ -578,7 +578,7 @@ def test_a_crowd_is_told_apart_by_algorithm():
         assert "slow start threshold" not in text
 
 
-def test_a_window_is_shown_from_the_start_of_its_flow():
+def test_a_cwnd_series_begins_at_the_start_of_its_flow():
     early = PAIRS.samples.filter(pl.col("flow") == 0).with_columns(flow=pl.lit(1, pl.Int64))
     before = replace(PAIRS, samples=pl.concat([PAIRS.samples.filter(pl.col("flow") == 0), early]))
     windows = next(

@@ -1,4 +1,4 @@
-"""Colours are told apart on paper, on screens light and dark, and by colour-blind readers."""
+"""Colours are distinguishable on paper, on light and dark screens, and by colour-blind readers."""
 
 from itertools import combinations
 
@@ -18,7 +18,7 @@ DEFICIENCIES = {
 
 
 @pytest.mark.parametrize("name", [*_ALGORITHMS, *UNKNOWN])
-def test_lines_stand_out_from_white_and_from_dark(name: str):
+def test_line_colours_contrast_with_light_and_dark_backgrounds(name: str):
     """WCAG 2.2, 1.4.11 asks for 3 to 1."""
     assert contrast(algorithm_colour(name), "#ffffff") >= 3
     assert contrast(algorithm_colour(name), DARK_PAGE) >= 3
@@ -29,13 +29,13 @@ def test_no_two_algorithms_have_one_colour():
     assert len(set(colours)) == len(colours)
 
 
-def test_an_unknown_algorithm_keeps_its_colour():
+def test_the_colour_of_an_unknown_algorithm_depends_on_its_name_only():
     assert algorithm_colour("swift") == algorithm_colour("swift") == "#6175d1"
 
 
 @pytest.mark.parametrize("deficiency", DEFICIENCIES)
-def test_the_first_four_are_told_apart(deficiency: str):
-    """0.1 in Oklab is several times what is just noticeable."""
+def test_the_first_four_colours_are_distinguishable(deficiency: str):
+    """A distance of 0.1 in Oklab is several times the smallest noticeable difference."""
     seen = {
         name: _oklab(algorithm_colour(name), DEFICIENCIES[deficiency])
         for name in ("reno", "cubic", "bic", "vegas")
@@ -45,7 +45,7 @@ def test_the_first_four_are_told_apart(deficiency: str):
         assert distance > 0.1, (one, other)
 
 
-def test_the_fair_share_is_the_lightest_and_both_ends_are_dark():
+def test_the_fair_share_has_the_lightest_colour_and_both_extremes_are_dark():
     against_black = [contrast(colour, "#000000") for colour in SHARES]
     assert against_black[:5] == sorted(against_black[:5])
     assert against_black[4:] == sorted(against_black[4:], reverse=True)

@@ -1,4 +1,4 @@
-"""Axes and scales of figures: as asked for, as measured, and explained where they surprise."""
+"""Axes, scales and explanatory subtitles of figures."""
 
 import re
 from dataclasses import replace
@@ -13,7 +13,7 @@ from plausible import RATE_BIT_PER_S, PlausibleDataset, matrix, sweep
 from tussle.figures import View, draw, save
 
 PAIRS = matrix(["reno", "vegas"])
-EXPLAINED = "above the link rate: data that waited for a lost packet, delivered all at once"
+EXPLAINED = "values above the link rate: data that waited for a retransmission and were delivered at once"
 
 
 def over_buffers(limits: list[str], repetitions: int = 1) -> PlausibleDataset:
@@ -29,7 +29,7 @@ def over_buffers(limits: list[str], repetitions: int = 1) -> PlausibleDataset:
 
 
 def axes_of(spec: Any, field: str) -> list[dict[str, Any]]:
-    """The encodings of this field, however deep they stand."""
+    """Return the encodings of this field at any depth."""
     if isinstance(spec, list):
         return [found for each in spec for found in axes_of(each, field)]
     if not isinstance(spec, dict):
@@ -48,14 +48,14 @@ def in_the_subtitle(name: str, data: PlausibleDataset, view: View | None = None)
 
 
 @pytest.mark.parametrize(("name", "field"), [("over_buffer", "x"), ("share_over_buffer", "buffer_bdp")])
-def test_an_axis_of_buffers_is_marked_at_the_buffers_that_were_asked_for(name: str, field: str):
+def test_a_buffer_axis_has_ticks_at_the_configured_buffers(name: str, field: str):
     """0.01 of 333.3 packets are 3, which is 0.009; 160 lies far beyond any list of usual buffers."""
     limits = ["0.01 bdp", "0.5 bdp", "10 bdp", "160 bdp"]
     for axis in axes_of(draw(name, over_buffers(limits)).to_dict(), field):
         assert axis["axis"]["values"] == [0.01, 0.5, 10, 160]
 
 
-def test_a_buffer_that_is_not_what_was_asked_for_stands_where_it_is():
+def test_a_rounded_buffer_is_drawn_at_its_actual_size():
     """A queue holds a packet at least: of 333.3, 0.003 products."""
     data = over_buffers(["0.0001 bdp", "1 bdp"])
     data = replace(data, runs=data.runs.with_columns(buffer_packets=pl.max_horizontal("buffer_packets", 2)))
@@ -63,8 +63,8 @@ def test_a_buffer_that_is_not_what_was_asked_for_stands_where_it_is():
     assert axis["axis"]["values"] == [0.006, 1]
 
 
-def test_bars_are_promised_where_there_are_any():
-    """Without repetitions, and with those that all came out the same, there is none."""
+def test_the_subtitle_mentions_bars_only_where_the_chart_has_some():
+    """A chart without repetitions, or with equal ones, has no bars."""
     limits = ["1 bdp", "2 bdp"]
     assert "bars" not in in_the_subtitle("over_buffer", over_buffers(limits))
     several = over_buffers(limits, 3)
@@ -75,12 +75,12 @@ def test_bars_are_promised_where_there_are_any():
 
 
 @pytest.mark.parametrize("name", ["throughput", "fairness"])
-def test_means_are_steps_and_no_curve(name: str):
+def test_means_are_drawn_as_steps(name: str):
     marks = marks_of(draw(name, PAIRS, View(point=1)).to_dict())
     assert {mark["interpolate"] for mark in marks if mark["type"] == "line"} == {"step"}
 
 
-def test_sizes_of_transfers_are_numbers_of_their_unit():
+def test_transfer_sizes_are_labelled_in_their_unit():
     """1000 kB are no "1k"."""
     ended = PAIRS.flows.with_columns(completion_s=pl.lit(1.0))
     formats = [
@@ -91,7 +91,7 @@ def test_sizes_of_transfers_are_numbers_of_their_unit():
     assert formats == ["~f"]
 
 
-def test_rtts_of_two_flows_of_one_algorithm_are_below_each_other():
+def test_rtts_of_flows_of_one_algorithm_have_separate_panels():
     rows = draw("rtt", PAIRS, View(point=0)).to_dict()["vconcat"]
     assert [row["title"]["text"] for row in rows] == ["reno (first)", "reno (second)"]
     domains = [axis["scale"]["domain"] for row in rows for axis in axes_of(row, "rtt_ms")]
@@ -124,7 +124,7 @@ def released(data: PlausibleDataset, rate_of_link: float) -> PlausibleDataset:
 
 
 @pytest.mark.parametrize("name", ["throughput", "phase"])
-def test_a_goodput_above_the_link_is_explained_unless_the_link_was_faster(name: str):
+def test_goodput_above_the_link_rate_is_explained_unless_the_link_was_faster(name: str):
     view = View(point=1)
     assert EXPLAINED not in in_the_subtitle(name, PAIRS, view)
     assert EXPLAINED in in_the_subtitle(name, released(PAIRS, RATE_BIT_PER_S), view)
@@ -140,8 +140,8 @@ def test_a_phase_shows_dots_beyond_the_link():
 
 
 @pytest.mark.parametrize("name", ["groups", "matrix", "share_over_buffer"])
-def test_percents_are_written_in_one_form(name: str, tmp_path: Path):
-    """A number, a space that no line ends at, and the sign."""
+def test_percentages_have_one_format(name: str, tmp_path: Path):
+    """The format is a number, a no-break space and the sign."""
     data = PAIRS if name == "share_over_buffer" else matrix(["reno", "cubic", "vegas"])
     picture = save(draw(name, data), tmp_path / "figure.svg").read_text()
     assert set(re.findall(r"\d(\D?)%", picture)) == {"\u00a0"}

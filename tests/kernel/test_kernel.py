@@ -165,7 +165,8 @@ def test_a_patch_recompiles_the_changed_files_only(linux, cache, tmp_path):
 def test_other_ticks_are_another_kernel(linux):
     build(linux)
     assert not build(linux, hz=1000).was_built
-    assert built_kernel("linux").facts["hz"] == "1000"
+    assert built_kernel("linux-1000hz").facts["hz"] == "1000"
+    assert built_kernel("linux").facts["hz"] == "250"
 
 
 def test_another_release_is_compiled_from_nothing(linux, cache):

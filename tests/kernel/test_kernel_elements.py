@@ -1,5 +1,6 @@
 """The kernel engine over the simulator's own elements, in its driver or between TUN devices."""
 
+import re
 from typing import Any
 
 import polars as pl
@@ -8,7 +9,9 @@ import pytest
 from tussle.catalog import catalog
 from tussle.engines import engine
 from tussle.engines.kernel import KernelEngine
+from tussle.engines.netns import NamespacesEngine
 from tussle.errors import TussleError
+from tussle.kernel.guest import AUTO, DRIVER, MIXED, NETWORKS, datapath
 from tussle.profiles import profiles
 from tussle.scenario import Scenario
 
@@ -232,6 +235,23 @@ def test_equal_runs_give_equal_bytes(network: str):
 def test_the_datapath_is_reported():
     assert KernelEngine().about()["network"] == "driver"
     assert KernelEngine(network="tun").about()["network"] == "tun"
+    assert NamespacesEngine().about()["network"] == "mixed"
+
+
+@pytest.mark.parametrize("network", NETWORKS[1:])
+def test_a_datapath_that_is_named_is_the_one_that_is_used(network: str):
+    assert datapath(network, DRIVER) == network
+
+
+def test_the_best_datapath_is_that_of_the_machine():
+    assert datapath(AUTO, DRIVER) == DRIVER
+    assert datapath(AUTO, MIXED) == MIXED
+
+
+def test_the_driver_is_refused_where_no_kernel_has_it():
+    message = "--network driver: only kernels that Tussle built have the driver; give mixed, qdisc or tun"
+    with pytest.raises(TussleError, match=re.escape(message)):
+        datapath(DRIVER, MIXED)
 
 
 def test_runs_that_disciplines_alone_lack_are_refused():

@@ -1,4 +1,4 @@
-"""Metrics that compare a flow in company with the flow alone, on cases worked by hand."""
+"""Metrics that compare a flow with its baseline run, in cases computed by hand."""
 
 from dataclasses import replace
 
@@ -47,8 +47,8 @@ def test_harm_is_the_relative_degradation_against_the_baseline():
     assert table.row(1) == (0, 1, None, None, None)
 
 
-def test_who_does_better_in_company_is_harmed_less_than_not_at_all():
-    """10 alone, 15 in company: (10 - 15) / 10."""
+def test_harm_is_negative_for_a_flow_that_gains_from_competition():
+    """Goodput is 10 alone and 15 with a competitor: (10 - 15) / 10."""
     data = with_baseline(
         pair({"goodput_bit_per_s": 15 * MBIT}), alone(9, "flow-0", {}, goodput_bit_per_s=10 * MBIT)
     )
@@ -61,8 +61,8 @@ def test_a_flow_that_loses_nothing_suffers_no_loss_harm():
     assert REGISTRY["harm"].compute(data)["loss_harm"].to_list() == [0.0]
 
 
-def test_harm_to_a_transfer_is_of_its_own_rate():
-    """8 Mbit in 2 s alone, in 8 s in company: 4 → 1 Mbit/s, whatever the steady interval saw of it."""
+def test_harm_to_a_transfer_uses_the_rate_until_its_completion():
+    """8 Mbit take 2 s alone and 8 s with a competitor: 4 → 1 Mbit/s, independent of the steady interval."""
     transfer = {"delivered_bytes": 1_000_000, "goodput_bit_per_s": 7.0}
     data = with_baseline(
         pair({**transfer, "completion_s": 8.0}), alone(9, "flow-0", {}, **transfer, completion_s=2.0)
@@ -70,14 +70,14 @@ def test_harm_to_a_transfer_is_of_its_own_rate():
     assert REGISTRY["harm"].compute(data)["throughput_harm"].to_list() == [0.75]
 
 
-def test_losses_an_engine_does_not_report_are_not_zero():
+def test_losses_that_an_engine_does_not_report_are_unknown():
     silent = {"steady_sent_packets": None, "steady_retransmitted_packets": None}
     data = with_baseline(pair(silent), alone(9, "flow-0", {}, **silent))
     assert REGISTRY["harm"].compute(data)["loss_harm"].to_list() == [None]
 
 
 def test_a_flow_is_compared_with_itself_in_the_same_network():
-    """The axis of the other flow is empty in a baseline run and matches anything; the RTT has to match."""
+    """The axis of the other flow is empty in a baseline run and matches any value; the RTT has to match."""
     here = {"path.rtt": "20 ms", "flows.0.algorithm": "reno", "flows.1.algorithm": "bic"}
     own = {"flows.0.algorithm": "reno", "flows.1.algorithm": None}
     data = with_baseline(
@@ -100,7 +100,7 @@ def test_without_baseline_runs_harm_names_the_setting_that_adds_them():
 
 
 def test_without_limits_the_max_min_share_is_n_times_the_share():
-    """30 of 80: the fair part is 40 each; 30 / 40 and 50 / 40."""
+    """The total is 80, so the fair share is 40 each; 30 / 40 and 50 / 40."""
     data = pair({"goodput_bit_per_s": 30 * MBIT}, {"goodput_bit_per_s": 50 * MBIT})
     table = REGISTRY["max_min_share"].compute(data)
     assert table["fair_bit_per_s"].to_list() == [40 * MBIT] * 2
@@ -108,7 +108,7 @@ def test_without_limits_the_max_min_share_is_n_times_the_share():
 
 
 def test_max_min_shares_satisfy_small_demands_and_divide_the_rest():
-    """90 in all: one can use no more than 10, the others get (90 - 10) / 2 = 40 each."""
+    """The total is 90: one flow can use no more than 10, the others get (90 - 10) / 2 = 40 each."""
     data = with_baseline(
         pair(*({"goodput_bit_per_s": rate * MBIT} for rate in (20, 10, 60))),
         alone(7, "flow-0", {}, goodput_bit_per_s=95 * MBIT),

@@ -1,4 +1,4 @@
-"""The verdict on a pair, on cases worked by hand."""
+"""The verdict on a pair, in cases computed by hand."""
 
 import re
 
@@ -13,17 +13,17 @@ Pair = tuple[str, str, float, float]
 
 
 def pair_runs(*rows: Pair) -> PlausibleDataset:
-    """A point for each row, run once: first and second algorithm, and what each got, in Mbit/s."""
+    """Return one run per row: first and second algorithm, and the goodput of each in Mbit/s."""
     return repeated([[row] for row in rows])
 
 
 def six_times(*rows: Pair) -> PlausibleDataset:
-    """A point for each row, run six times with one result."""
+    """Return one point per row with six equal runs."""
     return repeated([[row] * 6 for row in rows])
 
 
 def repeated(points: list[list[Pair]]) -> PlausibleDataset:
-    """A point for each list, a run for each row of it."""
+    """Return one point per list, with one run per row."""
     runs, flows = [], []
     for point, rows in enumerate(points):
         for repetition, (first, second, first_mbit_per_s, second_mbit_per_s) in enumerate(rows):
@@ -36,7 +36,7 @@ def repeated(points: list[list[Pair]]) -> PlausibleDataset:
 
 
 def reno_runs(*smaller_shares: float) -> PlausibleDataset:
-    """One pair of Reno flows in which the first has these parts of 100 Mbit/s, a run for each."""
+    """Return one pair of Reno flows, with one run per fraction of 100 Mbit/s that the first flow has."""
     return repeated([[("reno", "reno", 100 * share, 100 * (1 - share)) for share in smaller_shares]])
 
 
@@ -71,7 +71,7 @@ def test_a_pair_with_one_verdict_for_both_orders_keeps_it():
     assert table["verdict_both_orders"].to_list() == ["no", "no", "yes"]
 
 
-def test_an_order_that_is_unclear_leaves_both_unclear():
+def test_an_unclear_order_makes_the_verdict_on_both_orders_unclear():
     table = compute(pair_runs(("vegas", "reno", 40, 60), ("reno", "vegas", 90, 10)))
     assert table["verdict"].to_list() == ["unclear", "no"]
     assert table["verdict_both_orders"].to_list() == ["unclear", "unclear"]
@@ -81,15 +81,15 @@ def test_without_the_other_order_no_verdict_on_both_orders_is_given():
     assert compute(pair_runs(("vegas", "reno", 10, 90)))["verdict_both_orders"].to_list() == [None]
 
 
-def test_flows_that_take_turns_in_winning_do_not_share_fairly():
-    """Each repetition is 90 to 10; the mean of the shares, 0.5, would hide it."""
+def test_flows_that_alternate_in_dominating_do_not_share_fairly():
+    """The shares of each repetition are 90 to 10; their mean, 0.5, would hide that."""
     table = compute(repeated([[("reno", "reno", 90, 10), ("reno", "reno", 10, 90)] * 3]))
     assert table["smaller_share"].to_list() == pytest.approx([0.1])
     assert table["verdict"].to_list() == ["no"]
 
 
 def test_a_verdict_is_unclear_while_its_interval_holds_the_threshold():
-    """With six runs the interval is their range; with ten the second and the ninth of them."""
+    """The interval of six runs is their range; that of ten runs spans the second to the ninth value."""
     assert verdict_of(reno_runs(0.42, 0.45, 0.46, 0.47, 0.48, 0.49)) == ("unclear", "spread")
     assert verdict_of(reno_runs(0.44, 0.45, 0.46, 0.47, 0.48, 0.49)) == ("yes", None)
     assert verdict_of(reno_runs(0.1, 0.2, 0.3, 0.3, 0.3, 0.44)) == ("unclear", "spread")
@@ -100,7 +100,7 @@ def test_a_verdict_is_unclear_while_its_interval_holds_the_threshold():
     ]
 
 
-def test_too_few_runs_decide_only_what_is_far_from_the_threshold():
+def test_too_few_runs_give_a_verdict_only_far_from_the_threshold():
     """The margin is 0.05: yes from 0.48, no below 0.38, in every run."""
     assert verdict_of(reno_runs(0.485)) == ("yes", None)
     assert verdict_of(reno_runs(0.47)) == ("unclear", "too few runs")
@@ -109,7 +109,7 @@ def test_too_few_runs_decide_only_what_is_far_from_the_threshold():
 
 
 def with_halves(first: float, second: float) -> PlausibleDataset:
-    """Six runs, measured from 20 to 60 s, of flows at 100 Mbit/s together: the share of one in each half."""
+    """Return six runs of two flows at 100 Mbit/s in total, with this share in each half of 20 to 60 s."""
     runs, flows, samples = [], [], []
     for run in range(6):
         runs.append(run_row(run) | {"point": 0, "repetition": run})
@@ -123,13 +123,13 @@ def with_halves(first: float, second: float) -> PlausibleDataset:
     return by_hand(runs=runs, flows=flows, samples=samples)
 
 
-def test_flows_that_still_converge_have_no_verdict_yet():
-    """0.29 and 0.41 of the link, 0.35 in all: unfair, but rising by 0.12."""
+def test_converging_flows_have_no_verdict():
+    """The share is 0.29, then 0.41, 0.35 on average: unfair, but rising by 0.12."""
     assert verdict_of(with_halves(0.29, 0.41)) == ("unclear", "not converged")
     assert verdict_of(with_halves(0.40, 0.44)) == ("unclear", "not converged")
 
 
-def test_flows_that_still_drift_apart_are_not_called_fair():
+def test_diverging_flows_are_not_fair():
     assert verdict_of(with_halves(0.49, 0.40)) == ("unclear", "not converged")
 
 
@@ -158,12 +158,12 @@ def test_orders_are_compared_within_one_network():
     assert table["verdict_both_orders"].to_list() == ["yes", "no"]
 
 
-def test_runs_of_three_flows_are_no_pairs():
+def test_runs_of_three_flows_have_no_verdict():
     flows = [flow_row(0, flow, goodput_bit_per_s=30e6) for flow in range(3)]
     data = by_hand(runs=[run_row(0)], flows=flows)
     assert pairs(data).is_empty()
     assert compute(data).is_empty()
 
 
-def test_the_definition_tells_threshold_margin_and_drift():
+def test_the_definition_states_threshold_margin_and_drift():
     assert re.findall(r"0\.\d+", REGISTRY["coexistence"].definition) == ["0.43", "0.05", "0.1"]

@@ -11,18 +11,18 @@ def two_flows(first: dict, second: dict) -> PlausibleDataset:
     return by_hand(runs=[run_row(0)], flows=[flow_row(0, 0, **first), flow_row(0, 1, **second)])
 
 
-def test_goodput_is_what_the_steady_interval_delivered():
+def test_goodput_counts_bytes_delivered_in_the_steady_interval():
     data = two_flows({"goodput_bit_per_s": 52e6}, {"goodput_bit_per_s": 44e6})
     assert REGISTRY["goodput"].compute(data)["goodput_bit_per_s"].to_list() == [52e6, 44e6]
 
 
-def test_shares_are_parts_of_the_sum():
+def test_shares_are_fractions_of_the_total_goodput():
     """30 of 30 + 50 = 0.375, 50 of 80 = 0.625."""
     data = two_flows({"goodput_bit_per_s": 30e6}, {"goodput_bit_per_s": 50e6})
     assert REGISTRY["share"].compute(data)["share"].to_list() == [0.375, 0.625]
 
 
-def test_without_any_delivery_nobody_has_a_share():
+def test_a_run_without_deliveries_has_no_shares():
     data = two_flows({}, {})
     assert REGISTRY["share"].compute(data)["share"].to_list() == [None, None]
     assert REGISTRY["jain"].compute(data)["jain_index"].to_list() == [None]
@@ -37,20 +37,20 @@ def test_without_any_delivery_nobody_has_a_share():
         ([95e6], 1.0),
     ],
 )
-def test_jain_index_of_means(goodputs: list[float], index: float):
+def test_the_jain_index_uses_mean_goodputs(goodputs: list[float], index: float):
     flows = [flow_row(0, i, goodput_bit_per_s=goodput) for i, goodput in enumerate(goodputs)]
     data = by_hand(runs=[run_row(0)], flows=flows)
     assert REGISTRY["jain"].compute(data)["jain_index"].to_list() == pytest.approx([index])
 
 
 def test_retransmitted_fraction_counts_retransmissions_as_sent():
-    """1000 packets and 25 of them again: 25 / 1025."""
+    """The flow sends 1000 packets and 25 retransmissions: 25 / 1025."""
     data = two_flows({"steady_sent_packets": 1025, "steady_retransmitted_packets": 25}, {})
     fractions = REGISTRY["retransmitted"].compute(data)["retransmitted_fraction"].to_list()
     assert fractions == [pytest.approx(25 / 1025), None]
 
 
-def test_timeouts_of_the_steady_interval_stand_beside_those_of_the_run():
+def test_timeouts_are_counted_for_the_steady_interval_and_for_the_run():
     data = two_flows({"steady_timeouts": 1, "timeouts": 3, "spurious_timeouts": 2}, {})
     assert REGISTRY["timeouts"].compute(data).row(0) == (0, 0, 1, 3, 2)
 
@@ -77,7 +77,7 @@ def test_power_is_goodput_over_delay():
 
 
 def test_completion_time_exists_only_for_transfers_that_ended():
-    """A megabyte in 2.5 s: 8e6 / 2.5 = 3.2 Mbit/s."""
+    """The flow sends a megabyte in 2.5 s: 8e6 / 2.5 = 3.2 Mbit/s."""
     data = two_flows({"delivered_bytes": 1_000_000, "completion_s": 2.5}, {"delivered_bytes": 500_000})
     rows = [(0, 0, 1_000_000, 2.5, 3.2e6), (0, 1, None, None, None)]
     assert REGISTRY["completion"].compute(data).rows() == rows

@@ -24,14 +24,14 @@ def test_each_interval_has_the_rate_of_its_own_bytes():
     assert table["goodput_bit_per_s"].to_list() == pytest.approx([10e6, 2e6])
 
 
-def test_bytes_are_neither_lost_nor_made_by_longer_intervals():
-    """30001 samples over 600 s become 300 intervals of 2 s; their sum is all that was delivered."""
+def test_longer_intervals_preserve_the_number_of_bytes():
+    """30001 samples over 600 s become 300 intervals of 2 s, whose sum equals the delivered bytes."""
     table = series(*[(step / 50, step * 1000) for step in range(30_001)])
     assert table["interval_s"].unique().to_list() == [2.0]
     assert (table["goodput_bit_per_s"] * table["interval_s"] / 8).sum() == pytest.approx(30_000_000)
 
 
-def test_intervals_between_samples_get_their_part():
+def test_intervals_between_samples_are_interpolated():
     """Samples every 0.3 s at an even 8 Mbit/s stay even in intervals of 0.5 s."""
     table = series(*[(step * 3 / 10, step * 300_000) for step in range(6)])
     assert table["interval_s"].unique().to_list() == [0.5]
@@ -49,7 +49,7 @@ def test_a_short_run_still_has_sixty_intervals():
     assert len(table) == 60
 
 
-def test_nothing_is_shown_before_a_flow_starts():
+def test_the_series_is_empty_before_its_flow_starts():
     table = series((0.0, 0), (10.0, 0), (20.0, 10), (30.0, 20), start_s=10.0)
     assert table["time_s"].to_list() == pytest.approx([15.0, 25.0])
 

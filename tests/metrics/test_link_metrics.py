@@ -20,7 +20,7 @@ def link_row(time_s: float, mean: float, utilisation: float, **others: object) -
 
 @pytest.fixture
 def uneven_intervals() -> PlausibleDataset:
-    """Rows that stand for 20, 10 and 30 s; the first lies before the steady interval."""
+    """Return rows of 20, 10 and 30 s, the first of them before the steady interval."""
     return by_hand(
         runs=[run_row(0)],
         links=[
@@ -54,7 +54,7 @@ def test_utilisation_is_weighted_by_time(uneven_intervals: PlausibleDataset):
 
 
 def test_rows_an_engine_does_not_report_have_no_weight():
-    """20 s at 0.8 with 30 packets, 10 s not told, 10 s at 0.5 with 60: 21 / 30 and 1200 / 30."""
+    """20 s at 0.8 with 30 packets, 10 s not reported, 10 s at 0.5 with 60: 21 / 30 and 1200 / 30."""
     data = by_hand(
         runs=[run_row(0)],
         links=[
@@ -68,7 +68,7 @@ def test_rows_an_engine_does_not_report_have_no_weight():
     assert REGISTRY["queue"].compute(data)["queue_mean_packets"].to_list() == pytest.approx([40.0])
 
 
-def test_throughput_is_what_the_link_carried_between_the_ends():
+def test_throughput_counts_bytes_that_the_link_carried_in_the_steady_interval():
     """400 MB in 40 s are 80 Mbit/s."""
     rows = [
         link_row(time_s, 0.0, 1.0, delivered_bytes=carried)
@@ -78,7 +78,7 @@ def test_throughput_is_what_the_link_carried_between_the_ends():
     assert REGISTRY["throughput"].compute(data)["throughput_bit_per_s"].to_list() == [80e6]
 
 
-def test_throughput_from_the_first_instant_on_starts_with_nothing_carried():
+def test_throughput_from_time_0_starts_at_zero_bytes():
     data = by_hand(
         runs=[run_row(0, steady_from_s=0.0, steady_to_s=10.0)],
         links=[link_row(10.0, 0.0, 1.0, delivered_bytes=10_000_000)],
@@ -86,8 +86,8 @@ def test_throughput_from_the_first_instant_on_starts_with_nothing_carried():
     assert REGISTRY["throughput"].compute(data)["throughput_bit_per_s"].to_list() == [8e6]
 
 
-def test_queueing_delay_quantiles_are_of_time():
-    """Of 40 s 20 wait 1 ms, 16 wait 2 ms and 4 wait 8 ms: medians 1, the 75 % 2, the 95 % 8 ms.
+def test_queueing_delay_quantiles_are_weighted_by_time():
+    """The delay is 1 ms for 20 of 40 s, 2 ms for 16 s and 8 ms for 4 s: median 1, 75 % 2, 95 % 8 ms.
 
     At 100 Mbit/s a millisecond is 12500 bytes.
     """
@@ -104,7 +104,7 @@ def test_queueing_delay_quantiles_are_of_time():
     }
 
 
-def test_the_standing_queue_is_what_never_drains():
+def test_the_standing_queue_is_the_smallest_backlog_of_each_window():
     """Backlogs of 9 to 5 packets in the first second, of 7 to 3 in the second: (5 + 3) / 2, or 0.48 ms."""
     backlogs = [50, 9, 8, 7, 6, 5, 7, 6, 5, 4, 3, 0, 0]
     rows = [
@@ -133,8 +133,8 @@ def test_full_use_is_reached_at_the_end_of_the_first_full_row():
     assert REGISTRY["time_to_full_use"].compute(data).rows() == [(0, 3.0)]
 
 
-def test_a_packet_is_no_full_use():
-    """Rows at every change: a millisecond of sending, then nine of waiting, and full from 0.2 s on."""
+def test_one_busy_millisecond_is_not_full_use():
+    """The link is busy for one of every ten milliseconds, and always from 0.2 s on."""
     rows = [
         link_row(step / 100 + ms, 0.0, use) for step in range(20) for ms, use in [(0.001, 1.0), (0.01, 0.0)]
     ]
@@ -143,7 +143,7 @@ def test_a_packet_is_no_full_use():
     assert REGISTRY["time_to_full_use"].compute(data).rows() == [(0, pytest.approx(0.3))]
 
 
-def test_a_link_that_is_never_full_has_no_time_to_it():
+def test_a_link_that_is_never_full_has_no_time_to_full_use():
     rows = [link_row(float(second), 0.0, 0.9) for second in range(5)]
     data = by_hand(runs=[run_row(0)], flows=[flow_row(0, 0)], links=rows)
     assert REGISTRY["time_to_full_use"].compute(data).rows() == [(0, None)]

@@ -1,4 +1,4 @@
-"""Metrics of packets that the network dropped, on cases worked by hand."""
+"""Metrics of packets that the network dropped, in cases computed by hand."""
 
 import pytest
 
@@ -29,8 +29,8 @@ def dropped(*drops: tuple[float, int], flows: int = 2, **flow: object) -> Plausi
     return by_hand(runs=[run_row(0)], flows=rows, events=events)
 
 
-def test_a_burst_is_what_is_lost_within_a_round_trip():
-    """Flow 0 loses 3 packets from 10 ms on, one at 100 ms, which is later than 10 + 79.96; flow 1 two."""
+def test_losses_within_a_round_trip_are_one_loss_event():
+    """Flow 0 loses 3 packets from 10 ms on, and one at 100 ms, later than 10 + 79.96; flow 1 loses two."""
     data = dropped((10, 0), (11, 0), (12, 1), (13, 1), (89, 0), (100, 0))
     assert REGISTRY["loss_event_size"].compute(data).rows() == [(0, 0, 2, 2.0, 3), (0, 1, 1, 2.0, 2)]
 
@@ -40,8 +40,8 @@ def test_drops_before_the_steady_interval_do_not_count():
     assert REGISTRY["loss_event_size"].compute(data).rows() == [(0, 0, 1, 1.0, 1), (0, 1, 0, None, None)]
 
 
-def test_synchronisation_is_who_of_all_loses_in_an_event():
-    """Two of two, one of two, one of two: (1 + 1/2 + 1/2) / 3."""
+def test_loss_synchronisation_is_the_fraction_of_flows_that_lose_in_an_event():
+    """In three events, two, one and one of two flows lose packets: (1 + 1/2 + 1/2) / 3."""
     data = dropped((10, 0), (12, 1), (200, 0), (201, 0), (400, 1))
     assert REGISTRY["loss_synchronisation"].compute(data).row(0) == (0, 3, pytest.approx(2 / 3))
 
@@ -66,7 +66,7 @@ def test_events_of_other_kinds_do_not_replace_drop_events():
         REGISTRY["loss_event_size"].compute(silent)
 
 
-def test_a_damaged_packet_is_lost_as_well():
+def test_a_damaged_packet_counts_as_lost():
     data = dropped((10, 0), (11, 0))
     events = data.events.collect().to_dicts()
     events[1]["kind"] = "corrupt"
@@ -75,7 +75,7 @@ def test_a_damaged_packet_is_lost_as_well():
     assert REGISTRY["loss_event_size"].compute(damaged).row(0) == (0, 0, 1, 2.0, 2)
 
 
-def test_where_nothing_was_dropped_no_event_is_missed():
+def test_a_run_without_drops_has_zero_loss_events():
     assert REGISTRY["loss_event_size"].compute(dropped()).rows() == [
         (0, 0, 0, None, None),
         (0, 1, 0, None, None),

@@ -1,4 +1,4 @@
-"""Metrics that compare pairs with other pairs, on cases worked by hand."""
+"""Metrics that compare pairs with other pairs, in cases computed by hand."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tussle.metrics import REGISTRY
 
 
 def pairs(*rows: tuple[str, str, float | None, float | None]) -> PlausibleDataset:
-    """One run a row: first and second algorithm, and what each got, in Mbit/s."""
+    """Return one run per row: first and second algorithm, and the goodput of each in Mbit/s."""
     runs, flows = [], []
     for run, (first, second, *rates) in enumerate(rows):
         runs.append(run_row(run, **{"flows.0.algorithm": first, "flows.1.algorithm": second}))
@@ -21,13 +21,13 @@ def pairs(*rows: tuple[str, str, float | None, float | None]) -> PlausibleDatase
 ONE_FLOW = by_hand(runs=[run_row(0)], flows=[flow_row(0, 0)])
 
 
-def test_who_comes_first_gains_the_difference_of_its_shares():
-    """Reno has 0.7 as the first and 0.4 as the second: 0.3. So has BIC: 0.6 - 0.3. Reno with itself: 0.2."""
+def test_the_order_effect_is_the_difference_of_an_algorithms_shares():
+    """Reno has 0.7 as the first and 0.4 as the second flow: 0.3. BIC: 0.6 - 0.3. Reno with itself: 0.2."""
     data = pairs(("reno", "bic", 70, 30), ("bic", "reno", 60, 40), ("reno", "reno", 60, 40))
     assert REGISTRY["order_effect"].compute(data)["order_effect"].to_list() == pytest.approx([0.3, 0.3, 0.2])
 
 
-def test_an_order_that_was_not_run_has_no_effect_to_tell():
+def test_a_pair_with_one_order_has_no_order_effect():
     data = pairs(("reno", "bic", 70, 30), ("reno", "reno", 60, 40))
     gains = REGISTRY["order_effect"].compute(data)["order_effect"].to_list()
     assert gains == [None, pytest.approx(0.2)]
@@ -56,7 +56,7 @@ def test_friendliness_is_renos_goodput_relative_to_reno_against_reno():
     ]
 
 
-def test_friendliness_is_asked_for_cubic_as_well():
+def test_friendliness_towards_cubic_is_computed():
     """CUBIC has 30 beside Vegas and 60 beside CUBIC; Reno was not run against itself."""
     data = pairs(("cubic", "cubic", 60, 40), ("cubic", "vegas", 30, 70), ("reno", "vegas", 80, 20))
     table = REGISTRY["friendliness"].compute(data)
@@ -64,7 +64,7 @@ def test_friendliness_is_asked_for_cubic_as_well():
 
 
 def test_groups_are_the_largest_sets_whose_pairs_share_fairly():
-    """A shares with B and C, B with C, C with D: {A, B, C} and {C, D}; E with nobody."""
+    """A shares fairly with B and C, B with C, C with D: {A, B, C} and {C, D}; E shares with no other."""
     fair, unfair = (50, 50), (90, 10)
     shared = {("a", "b"), ("a", "c"), ("b", "c"), ("c", "d")}
     rows = [
@@ -76,7 +76,7 @@ def test_groups_are_the_largest_sets_whose_pairs_share_fairly():
     assert table.rows() == [("", 0, 3, "a, b, c"), ("", 1, 2, "c, d"), ("", 2, 1, "e")]
 
 
-def test_who_shares_in_one_order_only_is_in_no_group_with_the_other():
+def test_algorithms_that_share_fairly_in_one_order_only_are_in_no_common_group():
     data = pairs(("a", "b", 50, 50), ("b", "a", 90, 10))
     assert REGISTRY["groups"].compute(data)["algorithms"].to_list() == ["a", "b"]
 

@@ -1,4 +1,4 @@
-"""The registry, and what is common to all metrics."""
+"""The registry, and the properties of all metrics."""
 
 from pathlib import Path
 
@@ -21,14 +21,14 @@ def test_every_file_is_a_metric_of_the_same_name():
 
 
 @pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
-def test_a_metric_says_what_it_is(metric: Metric):
+def test_a_metric_has_a_definition_unit_and_source(metric: Metric):
     assert metric.definition.endswith(".")
     assert metric.source
     assert metric.unit
 
 
 @pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
-def test_a_metric_gives_one_row_for_each_of_what_it_is_per(metric: Metric):
+def test_a_metric_has_one_row_per_key(metric: Metric):
     table = metric.compute(measured())
     assert tuple(table.columns[: len(metric.per)]) == metric.per
     assert not table.is_empty()
@@ -37,8 +37,8 @@ def test_a_metric_gives_one_row_for_each_of_what_it_is_per(metric: Metric):
 
 
 @pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
-def test_a_metric_tells_something_of_a_dataset_that_has_everything(metric: Metric):
-    """Each column of values has a value somewhere, and none is infinite or no number."""
+def test_a_metric_of_a_complete_dataset_has_finite_values(metric: Metric):
+    """Each column of values has a value somewhere, and none is infinite or NaN."""
     values = metric.compute(measured()).drop(metric.per)
     assert values.columns
     if metric.name == "coexistence":
@@ -79,7 +79,7 @@ def test_a_repetition_without_a_value_is_not_counted():
 
 
 def test_the_representative_run_is_nearest_to_the_medians():
-    """Medians 20 and 60; the distances are 10 and 0, 0 and 5, 20 and 10: run 1 stands for the point."""
+    """The medians are 20 and 60; the distances are 10 and 0, 0 and 5, 20 and 10: run 1 is the nearest."""
     goodputs = [(10e6, 60e6), (20e6, 65e6), (40e6, 50e6)]
     data = by_hand(
         runs=[run_row(run, point=0, repetition=run) for run in range(3)],
@@ -92,7 +92,7 @@ def test_the_representative_run_is_nearest_to_the_medians():
     assert representative_runs(data).rows() == [(0, 1)]
 
 
-def test_a_selection_holds_its_runs_in_every_table():
+def test_a_selection_has_its_runs_in_every_table():
     chosen = select_runs(DATA, [3])
     for table in (chosen.runs, chosen.flows, chosen.samples, chosen.links):
         assert table.select(pl.col("run").unique()).collect()["run"].to_list() == [3]
@@ -137,7 +137,7 @@ def without(table: str, columns: list[str]) -> PlausibleDataset:
     ],
 )
 def test_unknown_values_become_nulls_and_others_stay(metric: Metric, table: str, columns: list[str]):
-    """A metric says what is missing, or leaves cells or rows empty; the unknown counts as nothing."""
+    """A metric reports the missing column, or leaves cells empty; an unknown value never counts as 0."""
     try:
         found = metric.compute(without(table, columns))
     except TussleError:
@@ -152,7 +152,7 @@ def test_unknown_values_become_nulls_and_others_stay(metric: Metric, table: str,
 
 @pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
 def test_metrics_in_ms_or_rtts_are_empty_without_network_parameters(metric: Metric):
-    """Intervals over time are chosen by the sampling alone then; what is in ms or in round trips is empty."""
+    """Intervals then depend on the sampling only; columns in ms or in round trips are empty."""
     needs_the_network = {
         "queue": ["queue_mean_ms", "queue_max_ms"],
         "responsiveness": ["response_rtts"],
@@ -170,8 +170,8 @@ def test_metrics_in_ms_or_rtts_are_empty_without_network_parameters(metric: Metr
 
 
 @pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
-def test_without_runs_nothing_is_reported(metric: Metric):
-    """Either there are no rows, or a sentence says what is missing."""
+def test_a_dataset_without_runs_gives_no_values(metric: Metric):
+    """A metric has no rows, or its error names the missing data."""
     nothing = select_runs(measured(), [])
     try:
         table = metric.compute(nothing)

@@ -1,4 +1,4 @@
-"""The run that stands for its repetitions, on a case worked by hand."""
+"""The representative run of a point, in a case computed by hand."""
 
 import pytest
 
@@ -18,13 +18,13 @@ def runs(*vectors: tuple[float, float, int]):
     )
 
 
-def test_a_run_is_as_far_as_its_vector_from_the_mean_of_all():
-    """Averages: 2e6 bit/s, 400 ms, 2 timeouts. The first is off by a half in each, the second by none."""
+def test_the_distance_of_a_run_is_that_of_its_vector_from_the_mean():
+    """The averages are 2e6 bit/s, 400 ms and 2 timeouts; the first run is off by half of each."""
     found = METRIC.compute(runs((1e6, 200, 1), (2e6, 400, 2), (3e6, 600, 3)))["distance"].to_list()
     assert found == pytest.approx([0.75**0.5, 0, 0.75**0.5])
 
 
-def test_runs_without_any_timeout_differ_by_the_rest():
+def test_runs_without_timeouts_are_compared_by_the_other_quantities():
     assert METRIC.compute(runs((1e6, 400, 0), (3e6, 400, 0)))["distance"].to_list() == [0.5, 0.5]
 
 

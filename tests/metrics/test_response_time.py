@@ -1,4 +1,4 @@
-"""The metric of responses and chunks, on a case worked by hand."""
+"""The metric of responses and chunks, in a case computed by hand."""
 
 import pytest
 
@@ -25,8 +25,8 @@ def answered(*messages: tuple[str, float, int]) -> PlausibleDataset:
     return by_hand(runs=[run_row(0)], flows=[flow_row(0, index) for index in range(2)], events=events)
 
 
-def test_a_response_takes_from_its_request_to_its_last_byte():
-    """Flow 0: one before the steady interval, then 2 s and 4 s: median 3 s, 95 % of the way 3.9 s."""
+def test_a_response_time_spans_from_the_request_to_the_last_byte():
+    """Flow 0 has a response before the steady interval, then 2 s and 4 s: median 3 s, 95 % 3.9 s."""
     data = answered(
         ("start", 0.0, 0),
         ("request", 10.0, 0),
@@ -43,11 +43,11 @@ def test_a_response_takes_from_its_request_to_its_last_byte():
 
 
 def test_chunks_that_overtake_their_requests_are_answered_in_order():
-    """The first of two takes 3 - 1, the second 4 - 2 s after 20 s."""
+    """The first of two responses takes 3 - 1 s, the second 4 - 2 s."""
     data = answered(("request", 21.0, 1), ("request", 22.0, 1), ("response", 23.0, 1), ("response", 24.0, 1))
     assert REGISTRY["response_time"].compute(data).row(1) == (0, 1, 2, 2.0, 2.0, 2.0)
 
 
-def test_without_events_it_says_what_to_do():
+def test_a_response_time_without_events_is_refused_with_the_setting_that_adds_them():
     with pytest.raises(TussleError, match=r"^response_time needs events.*--set record\.events=on$"):
         REGISTRY["response_time"].compute(answered())

@@ -1,4 +1,4 @@
-"""Metrics of runs over time, on cases worked by hand."""
+"""Metrics of runs over time, in cases computed by hand."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ NO_BUFFER = {"buffer_packets": None, "base_rtt_ms": 10.0}
 
 
 def rates(*flows: Sequence[float], starts: tuple[float, ...] = (), **run: object) -> PlausibleDataset:
-    """One run: what each flow got in each second, in Mbit/s; samples four times a second."""
+    """Return one run with these goodputs in Mbit/s per flow and second, sampled four times a second."""
     seconds = len(flows[0])
     samples = []
     for flow, gained in enumerate(flows):
@@ -51,7 +51,7 @@ SERIES = [
 
 
 @pytest.mark.parametrize("metric", SERIES)
-def test_without_time_series_a_metric_of_them_says_how_to_get_them(metric: str):
+def test_a_metric_of_time_series_without_samples_is_refused_with_the_setting_that_adds_them(metric: str):
     edges = [{"run": 0, "flow": 0, "link": "bottleneck", "time_s": time_s} for time_s in (20.0, 50.0, 60.0)]
     data = by_hand(runs=[run_row(0)], flows=[flow_row(0, 0)], samples=edges, links=edges)
     with pytest.raises(TussleError, match=f'^{metric} needs time series.*--set record.samples="100 ms"$'):
@@ -59,7 +59,7 @@ def test_without_time_series_a_metric_of_them_says_how_to_get_them(metric: str):
 
 
 def test_jain_over_time_counts_only_flows_that_send():
-    """Alone: 1. Then 30 and 10: 40² / (2 · 1000) = 0.8, and 20 and 20: 1."""
+    """One flow: 1. Goodputs of 30 and 10: 40² / (2 · 1000) = 0.8. Goodputs of 20 and 20: 1."""
     data = rates([40, 40, 30, 20], [0, 0, 10, 20], starts=(0.0, 2.0))
     table = REGISTRY["jain_over_time"].compute(data)
     by_second = table.group_by(table["time_s"].floor(), maintain_order=True).first()
@@ -68,7 +68,7 @@ def test_jain_over_time_counts_only_flows_that_send():
 
 
 def test_a_transfer_that_ended_is_not_unfair():
-    """The second flow sends 2 s of 4; after that the first has all, as it should."""
+    """The second flow sends for 2 of 4 s; after that the first flow has the whole link."""
     data = rates([20, 20, 40, 40], [20, 20, 0, 0])
     flows = data.flows.collect().to_dicts()
     flows[1]["completion_s"] = 2.0
@@ -112,7 +112,7 @@ def test_a_single_flow_has_no_convergence_time():
     assert REGISTRY["convergence"].compute(rates([40.0] * 8)).row(0) == (0, None, None)
 
 
-def test_a_flow_responds_when_it_has_halved():
+def test_the_response_of_a_flow_is_complete_when_its_goodput_has_halved():
     """The flow had 40; the other starts at 3 s. 36, 24, then 20 = 40 · 1/2 in the half second from 5 s on.
 
     5.5 - 3 = 2.5 s, or 250 round trips of 10 ms.
@@ -122,7 +122,7 @@ def test_a_flow_responds_when_it_has_halved():
     assert row == (0, 0, pytest.approx(2.5), pytest.approx(250))
 
 
-def test_a_flow_that_makes_no_room_never_responds():
+def test_a_flow_that_does_not_yield_has_no_responsiveness():
     data = rates([40, 40, 40, 39, 38], [0, 0, 0, 1, 2], starts=(0.0, 3.0))
     assert REGISTRY["responsiveness"].compute(data).row(0) == (0, 0, None, None)
 
@@ -149,8 +149,8 @@ def windows(*points: tuple[float, int, float, str]) -> PlausibleDataset:
     return by_hand(runs=[run_row(0, steady_from_s=0.0)], flows=[flow_row(0, 0)], samples=samples)
 
 
-def test_aggressiveness_is_growth_a_round_trip():
-    """2 packets in two RTTs of 50 ms, 6 in two, and after a cut that is none of its growth 1 in two."""
+def test_aggressiveness_is_the_growth_of_cwnd_per_round_trip():
+    """cwnd grows by 2 packets in two RTTs of 50 ms, by 6 in two, and by 1 in two after a reduction."""
     data = windows(
         (1.0, 10, 50.0, "open"),
         (1.1, 12, 50.0, "open"),
@@ -162,7 +162,7 @@ def test_aggressiveness_is_growth_a_round_trip():
     assert REGISTRY["aggressiveness"].compute(data)["growth_packets_per_rtt"].to_list() == pytest.approx([3])
 
 
-def test_growth_is_of_a_whole_round_trip_however_often_it_is_sampled():
+def test_growth_per_round_trip_does_not_depend_on_the_sampling_interval():
     """A packet every 20 ms, five in a round trip of 100 ms."""
     data = windows(*[(1.0 + step / 50, 10 + step, 100.0, "open") for step in range(20)])
     assert REGISTRY["aggressiveness"].compute(data)["growth_packets_per_rtt"].to_list() == pytest.approx([5])
@@ -186,8 +186,8 @@ def test_rates_an_engine_does_not_report_are_left_out():
     assert math.isclose(REGISTRY["smoothness"].compute(silent)["goodput_cov"][0], 0, abs_tol=1e-9)
 
 
-def test_goodput_by_decade_is_of_all_flows_together():
-    """20 s of 30 and 10, but for the first second of 10 and 0, and the last ten of 60 and 10."""
+def test_goodput_by_decade_is_the_total_of_all_flows():
+    """Goodputs are 30 and 10 for 20 s, except 10 and 0 in the first second, then 60 and 10 for 10 s."""
     data = rates([10, *[30] * 9, *[60] * 10], [0, *[10] * 19])
     rows = REGISTRY["goodput_by_decade"].compute(data).rows()
     assert rows == [
@@ -197,7 +197,7 @@ def test_goodput_by_decade_is_of_all_flows_together():
     ]
 
 
-def test_a_decade_that_ends_before_the_first_sample_is_left_out():
+def test_a_decade_before_the_first_sample_is_omitted():
     data = rates([10] * 20)
     late = data.samples.filter(pl.col("time_s") >= 5)
     rows = REGISTRY["goodput_by_decade"].compute(replace(data, samples=late)).rows()

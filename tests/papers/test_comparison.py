@@ -1,4 +1,4 @@
-"""Published beside ours, on cases worked by hand."""
+"""The comparison of published results with ours, in cases computed by hand."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_our_value_is_shown_with_its_difference_from_the_published_one():
     assert row.largest_difference("sim") == pytest.approx(0.5)
 
 
-def test_studies_not_run_have_no_number():
+def test_studies_that_were_not_run_have_no_numbers():
     row = row_of(rows(STUDY, TABLE, lan(pair(0, ("htcp", "reno"), (33, 37)))), "reno", "htcp")
     assert row.found == {}
     assert row.verdicts == {}
@@ -54,7 +54,7 @@ def test_verdicts_follow_the_smaller_share():
     assert row.verdicts == {"sim": "share fairly"}
 
 
-def test_flows_that_take_turns_at_winning_do_not_share():
+def test_flows_that_alternate_in_dominating_do_not_share():
     """The means of 80 and 16, and of 16 and 80, are equal; in each run the smaller share is 0.17."""
     data = lan(
         pair(0, ("reno", "reno"), (80, 16)),
@@ -63,13 +63,13 @@ def test_flows_that_take_turns_at_winning_do_not_share():
     assert row_of(rows(STUDY, TABLE, data), "reno", "reno").verdicts == {"sim": "do not"}
 
 
-def test_the_interval_is_students():
-    """1 and 3: mean 2, deviation sqrt(2), error 1; t of one degree of freedom at 97.5 % is 12.706."""
+def test_the_interval_is_students_t():
+    """Values 1 and 3: mean 2, deviation sqrt(2), error 1; t of one degree of freedom at 97.5 % is 12.706."""
     low, high = interval_of_mean([1.0, 3.0])
     assert (low, high) == (pytest.approx(2 - 12.706, abs=1e-3), pytest.approx(2 + 12.706, abs=1e-3))
 
 
-def test_ranks_agree_whatever_the_numbers():
+def test_rank_correlation_depends_on_the_order_only():
     """Vegas first, printed 10 beside H-TCP, 13 beside BIC, 23 beside YeAH. The same order: 1. Turned: -1."""
     names = ("htcp", "bic", "yeah")
     for in_tussle, correlation in (((1, 2, 3), 1.0), ((3, 2, 1), -1.0)):
@@ -80,7 +80,7 @@ def test_ranks_agree_whatever_the_numbers():
         assert (found.cells, found.verdicts, found.agreeing) == (6, 3, 3)
 
 
-def test_both_orders_make_a_verdict_that_may_depend():
+def test_the_verdict_on_both_orders_may_depend_on_the_order():
     """Illinois and BIC: printed 93 and 10 in one order, 53 and 51 in the other."""
     data = lan(pair(0, ("illinois", "bic"), (50, 45)), pair(1, ("bic", "illinois"), (50, 45)))
     [(words, in_paper, in_tussle)] = both_orders(rows(STUDY, TABLE, data), "sim")
@@ -116,7 +116,7 @@ def test_a_statement_holds_fails_or_depends():
 
 
 def test_the_evidence_names_the_rival_that_decides():
-    """Of Reno, 0.6 on average, and BIC, 0.7, Reno is nearest to being less than Vegas."""
+    """Reno has 0.6 on average and BIC 0.7, so Reno is the closest rival of Vegas."""
     [case] = check(statement(), VEGAS).cases
     assert case.evidence == "vegas 0.25, reno 0.6"
 
@@ -126,7 +126,7 @@ def test_a_margin_moves_the_rival():
     assert check(statement(margin=1 / 3), VEGAS).answer == "fails"
 
 
-def test_an_algorithm_may_be_compared_with_itself_elsewhere():
+def test_a_statement_may_compare_an_algorithm_under_two_conditions():
     rival = {"where": {"flows.0.algorithm": "reno"}}
     settings = {"where": {"flows.0.algorithm": "vegas"}, "than": rival}
     [case] = check(statement(**settings), VEGAS).cases
@@ -143,12 +143,12 @@ def test_a_statement_about_several_algorithms_needs_all_of_them():
     assert check(statement(than=("bic", "htcp")), VEGAS).answer == "not run"
 
 
-def test_a_statement_about_axes_that_another_path_has_not_is_not_run():
+def test_a_statement_about_a_missing_axis_is_not_run():
     assert check(statement(by=("path.rtt",)), VEGAS).answer == "not run"
 
 
 def test_quantities_an_engine_does_not_report_have_no_number_and_no_verdict():
-    """Without events of drops nobody knows how many packets were lost at a time."""
+    """The size of loss events is unknown without drop events."""
     run, flows = pair(0, ("reno", "bic"), (50, 40))
     flows = [{**flow, "dropped_packets": 7} for flow in flows]
     data = by_hand(runs=[run], flows=flows)

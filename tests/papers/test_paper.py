@@ -15,7 +15,7 @@ SINGLE = ("buffer-provisioning", "--part", "single", "--quick", "--algorithms", 
 
 
 def answer_to(conclusion: str, out: str) -> str:
-    """What the command says of a conclusion: the last cell of its row that is filled."""
+    """Return the command's answer to a conclusion: the last non-empty cell of its row."""
     [line] = [line for line in out.splitlines() if conclusion in line]
     return line.strip("│ ").split("│")[-1].strip()
 
@@ -46,7 +46,7 @@ def test_the_page_shows_both_engines_when_both_have_run(tussle_, tmp_path):
     assert 'id="kernel-matrix"' in page
 
 
-def test_reno_fills_the_link_with_a_whole_product_of_buffer_and_not_with_a_tenth(tussle_):
+def test_reno_fills_the_link_with_a_buffer_of_1_bdp_and_not_with_0_1_bdp(tussle_):
     answer = tussle_("paper", *SINGLE)
     assert answer.status == 0
     assert answer_to("Reno fills the link with a buffer", answer.out) == "holds"
@@ -54,7 +54,7 @@ def test_reno_fills_the_link_with_a_whole_product_of_buffer_and_not_with_a_tenth
 
 @pytest.mark.parametrize("arguments", [SATELLITE], ids=["linux-variants"])
 def test_the_smallest_part_of_the_testbed_has_the_rate_of_its_satellite(tussle_, arguments, tmp_path):
-    """2048 kbit/s less headers of 52 in 1500 bytes leave 1977 at most; printed were 0.394 Mbit/s."""
+    """2048 kbit/s without headers of 52 in 1500 bytes are 1977 kbit/s at most; printed: 0.394 Mbit/s."""
     assert tussle_("paper", *arguments, "--algorithms", "reno", "-o", "one").status == 0
     goodput = Dataset.open(tmp_path / "one" / "sim" / "satellite-one").flows.collect()["goodput_bit_per_s"]
     assert 1.2e6 < goodput[0] < 1.977e6
@@ -72,14 +72,14 @@ def test_the_smallest_part_of_a_study_runs_on_linux(tussle_, arguments):
     assert "page: " in answer.out
 
 
-def test_on_a_phone_bic_and_cubic_wait_longer_than_westwood_and_reno(tussle_):
+def test_over_a_mobile_link_bic_and_cubic_have_longer_rtts_than_westwood_and_reno(tussle_):
     answer = tussle_("paper", "hsdpa", "--part", "downlink", "--quick")
     assert answer.status == 0
     assert answer_to("Downlink, Westwood+ has the shortest RTTs", answer.out) in ("holds", "depends")
     assert answer_to("All four get much the same goodput", answer.out) == "not run"
 
 
-def test_todays_algorithms_and_paths_take_part(tussle_, tmp_path):
+def test_a_study_runs_with_other_algorithms_and_another_profile(tussle_, tmp_path):
     changed = ("--algorithms", "bbr,cubic", "--profile", "dsl")
     answer = tussle_("paper", *LAN, *changed)
     assert answer.status == 0
@@ -87,7 +87,7 @@ def test_todays_algorithms_and_paths_take_part(tussle_, tmp_path):
     assert "tussle paper lan-pairs --quick --part matrix" in (folder / "index.html").read_text("utf-8")
 
 
-def test_results_that_are_there_are_not_made_again(tussle_, tmp_path):
+def test_existing_results_are_reused(tussle_, tmp_path):
     arguments = ("paper", *LAN, "--algorithms", "vegas,reno", "-o", "lan")
     tussle_(*arguments)
     written = {file: file.stat().st_mtime_ns for file in (tmp_path / "lan").glob("sim/*/*.parquet")}
@@ -117,12 +117,12 @@ def test_results_that_are_there_are_not_made_again(tussle_, tmp_path):
         ),
     ],
 )
-def test_a_wrong_argument_is_answered_with_what_there_is(tussle_, arguments, sentence):
+def test_an_unknown_argument_is_refused_with_the_valid_ones(tussle_, arguments, sentence):
     assert sentence in refused(tussle_("paper", *arguments))
 
 
 @pytest.mark.usefixtures("kernel")
-def test_an_engine_that_cannot_is_refused_before_anything_runs(tussle_, tmp_path):
+def test_an_unsuitable_engine_is_refused_before_the_first_run(tussle_, tmp_path):
     (tmp_path / "mine.py").write_text(
         "from tussle.algorithm import Algorithm\n\n\nclass Mine(Algorithm):\n    pass\n"
     )

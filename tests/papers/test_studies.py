@@ -1,4 +1,4 @@
-"""Every study that comes with Tussle is whole: its files say what they should, and belong together."""
+"""Every study of Tussle is complete, and its files are consistent."""
 
 from pathlib import Path
 
@@ -25,20 +25,20 @@ def test_every_folder_is_a_study():
 
 @pytest.mark.parametrize(("study", "part"), PARTS, ids=name_of)
 @pytest.mark.parametrize("size", ["full", "quick"])
-def test_a_part_can_be_run_and_has_its_algorithms_where_it_says(study: Study, part: str, size):
+def test_each_part_can_be_run_and_has_its_algorithms_at_the_given_keys(study: Study, part: str, size):
     first, *_ = planned(study, part, Setting(size)).points()
     assert set(study.parts[part].algorithms) <= set(first.axes)
     assert first.resolve(seed=1)["flows"]
 
 
 @pytest.mark.parametrize(("study", "part"), PARTS, ids=name_of)
-def test_other_algorithms_stand_in_every_place_of_the_studys(study: Study, part: str):
+def test_other_algorithms_replace_those_of_the_study_at_every_key(study: Study, part: str):
     points = planned(study, part, Setting("quick", ("bbr", "prague"))).points()
     for key in study.parts[part].algorithms:
         assert {point.axes[key] for point in points} == {"bbr", "prague"}
 
 
-def test_parts_that_sweep_the_studys_path_are_left_out_on_another():
+def test_parts_that_sweep_the_path_are_omitted_on_another_path():
     study = Study.load("hsdpa")
     everything = chosen_parts(study, [], Setting("quick"))
     assert everything == ["downlink", "uplink", "files", "outages", "buffer"]
@@ -46,7 +46,7 @@ def test_parts_that_sweep_the_studys_path_are_left_out_on_another():
 
 
 @pytest.mark.parametrize(("study", "part"), PARTS, ids=name_of)
-def test_another_path_takes_the_place_of_the_studys(study: Study, part: str):
+def test_another_path_replaces_the_path_of_the_study(study: Study, part: str):
     scenario = planned(study, part, Setting("quick", (), "fiber"))
     assert scenario.path.profile == "fiber"
     assert scenario.path.rate is None
@@ -70,20 +70,20 @@ def test_no_printed_row_is_without_a_table(study: Study):
 
 
 @pytest.mark.parametrize("study", ALL, ids=name_of)
-def test_a_study_says_what_was_not_told(study: Study):
+def test_a_study_lists_the_unknowns_of_its_source(study: Study):
     assert study.not_given
     assert study.sources
     assert study.statements
 
 
-def test_the_lan_has_all_pairs_of_twelve_and_ours_those_of_thirteen():
-    """12 x 12 printed, in the tables twice; 13 x 13 run."""
+def test_the_lan_study_printed_12_by_12_pairs_and_runs_13_by_13():
+    """The study printed 12 x 12 pairs in two tables; the scenario has 13 x 13."""
     study = Study.load("lan-pairs")
     assert study.published().height == 2 * 144
     assert len(study.scenario("matrix").points()) == 169
 
 
-def test_scenarios_of_studies_run_as_files_too():
+def test_scenarios_of_studies_also_run_as_files():
     for study in ALL:
         for file in study.folder.glob("*.toml"):
             if file.name != "study.toml":

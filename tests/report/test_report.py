@@ -1,4 +1,4 @@
-"""The report: one file that answers, works without a network, and can be clicked through."""
+"""The report: its summaries, tables, charts and escaping."""
 
 import base64
 import gzip
@@ -55,7 +55,7 @@ def shared(goodputs: dict[tuple[str, str], tuple[float, float]]) -> PlausibleDat
 def networks(
     goodputs: dict[str, tuple[float, float]], algorithms: tuple[str, ...] = ("reno", "cubic")
 ) -> PlausibleDataset:
-    """Each pair of algorithms in the order given, with these goodputs for each size of buffer."""
+    """Return each ordered pair of algorithms, with these goodputs for each size of buffer."""
     pairs = [(one, other) for i, one in enumerate(algorithms) for other in algorithms[i:]]
     data = [shared(dict.fromkeys(pairs, goodput)) for goodput in goodputs.values()]
     shift = [pl.col("run") + place * len(pairs) for place in range(len(data))]
@@ -69,7 +69,7 @@ def networks(
     return replace(data[0], runs=pl.concat(runs), flows=pl.concat(flows))
 
 
-def test_the_answer_counts_pairs_and_names_who_yields(tmp_path: Path):
+def test_the_summary_counts_pairs_and_names_the_algorithm_that_yields(tmp_path: Path):
     """Both orders of reno, cubic and vegas: reno and cubic share fairly, vegas gets 12 % at least."""
     pairs = {(one, other): (48.0, 46.0) for one in ("reno", "cubic") for other in ("reno", "cubic")}
     pairs |= {("vegas", other): (12.0, 88.0) for other in ("reno", "cubic")}
@@ -81,30 +81,30 @@ def test_the_answer_counts_pairs_and_names_who_yields(tmp_path: Path):
     )
 
 
-def test_the_answer_says_when_the_order_decides(tmp_path: Path):
+def test_the_summary_states_that_the_verdict_depends_on_the_order(tmp_path: Path):
     pairs = {("illinois", "yeah"): (50.0, 50.0), ("yeah", "illinois"): (10.0, 85.0)}
     assert "depends on which starts first" in answer(shared(pairs), tmp_path)
 
 
-def test_the_answer_for_one_algorithm(tmp_path: Path):
+def test_the_summary_of_one_algorithm_states_whether_its_flows_share_fairly(tmp_path: Path):
     assert (
         answer(shared({("reno", "reno"): (49.0, 47.0)}), tmp_path)
         == "Two reno flows share the bottleneck fairly."
     )
 
 
-def test_the_answer_for_one_pair_says_who_gets_how_much(tmp_path: Path):
+def test_the_summary_of_one_pair_states_both_shares(tmp_path: Path):
     sentence = answer(shared({("reno", "cubic"): (20.0, 75.0)}), tmp_path)
     assert (
         sentence == "reno and cubic do not share the bottleneck fairly: cubic gets 79 % of what both deliver."
     )
 
 
-def test_the_answer_when_nothing_was_delivered(tmp_path: Path):
+def test_the_summary_of_a_run_without_deliveries_states_that(tmp_path: Path):
     assert answer(shared({("reno", "cubic"): (0.0, 0.0)}), tmp_path) == "Nothing was delivered."
 
 
-def test_the_answer_for_one_flow_tells_of_the_link_and_its_queue(tmp_path: Path):
+def test_the_summary_of_one_flow_describes_the_link_and_its_queue(tmp_path: Path):
     sentence = answer(sweep([{"flows.0.algorithm": "cubic"}]), tmp_path)
     assert re.fullmatch(
         r"The flow delivers [\d.]+ Mbit/s\. The link is busy \d+ % of the time; on average [\d.]+ packets "
@@ -113,17 +113,17 @@ def test_the_answer_for_one_flow_tells_of_the_link_and_its_queue(tmp_path: Path)
     )
 
 
-def test_the_answer_for_several_flows_tells_of_fairness(tmp_path: Path):
+def test_the_summary_of_several_flows_describes_fairness(tmp_path: Path):
     sentence = answer(sweep([{f"flows.{i}.algorithm": "cubic" for i in range(4)}]), tmp_path)
     assert "where 25 % is fair" in sentence
 
 
-def test_the_answer_for_an_axis_tells_its_ends(tmp_path: Path):
+def test_the_summary_of_an_axis_states_its_first_and_last_value(tmp_path: Path):
     points = [{"flows.0.algorithm": "reno", "path.rtt": rtt} for rtt in ("10 ms", "80 ms")]
     assert answer(sweep(points), tmp_path).startswith("Over 2 points the flows deliver between")
 
 
-def test_each_network_has_a_matrix_and_an_answer_of_its_own(tmp_path: Path):
+def test_each_network_has_its_own_matrix_and_summary(tmp_path: Path):
     axes = [
         {"flows.0.algorithm": first, "flows.1.algorithm": second, "path.rtt": rtt}
         for first, second, rtt in product(["reno", "cubic"], ["reno", "cubic"], ["10 ms", "80 ms"])
@@ -134,7 +134,7 @@ def test_each_network_has_a_matrix_and_an_answer_of_its_own(tmp_path: Path):
     assert len(set(re.findall(r'<section class="detail" id="([^"]+)"', text))) == 8
 
 
-def test_one_pair_of_algorithms_in_many_networks_is_answered_by_its_shares(tmp_path: Path):
+def test_the_summary_of_one_pair_in_many_networks_states_its_shares(tmp_path: Path):
     """reno has 48 of 96 = 50 % with 1 bdp and 12 of 96 = 12.5 % with 4."""
     sentence = answer(networks({"1 bdp": (48.0, 48.0), "4 bdp": (12.0, 84.0)}), tmp_path)
     assert sentence == (
@@ -186,8 +186,8 @@ def test_pairs_that_share_fairly_in_every_network_are_named_once(tmp_path: Path)
     )
 
 
-def test_an_unclear_verdict_says_why_and_what_would_decide_it(tmp_path: Path):
-    """One run of 40 %: nearer to the threshold of 43 % than one run can tell."""
+def test_an_unclear_verdict_states_its_reason_and_the_repetitions_needed(tmp_path: Path):
+    """A share of 40 % in one run is too close to the threshold of 43 % for a verdict."""
     data = shared({("reno", "cubic"): (40.0, 60.0)})
     assert answer(data, tmp_path) == (
         "Whether reno and cubic share the bottleneck fairly is unclear: cubic gets 60 % of what both deliver."
@@ -200,7 +200,7 @@ def test_an_unclear_verdict_says_why_and_what_would_decide_it(tmp_path: Path):
     assert 'class="unclear" data-point="0" data-verdict="unclear"' in text
 
 
-def test_the_report_says_how_many_runs_are_not_steady(page: Path):
+def test_the_report_counts_runs_that_are_not_steady(page: Path):
     """The fluid model's flows of two algorithms drift; the metric says how many runs do."""
     unsteady = unsteady_runs(matrix(["reno", "vegas"], 3))
     assert unsteady is not None
@@ -226,7 +226,7 @@ def test_every_cell_leads_to_its_details(page: Path):
     assert set(links) == set(re.findall(r'<section class="detail" id="([^"]+)"', text))
 
 
-def test_a_cell_says_in_words_what_it_shows_in_colour(page: Path):
+def test_a_cell_has_a_text_for_its_colour(page: Path):
     label = re.search(r'href="#pair-reno-vegas" aria-label="([^"]+)"', page.read_text())
     assert label
     sentence = (
@@ -235,11 +235,11 @@ def test_a_cell_says_in_words_what_it_shows_in_colour(page: Path):
     assert re.match(sentence, label[1])
 
 
-def test_the_page_holds_the_command_that_repeats_it(page: Path):
+def test_the_page_has_the_command_that_reproduces_it(page: Path):
     assert "<code>tussle run scenario.toml -o results/pairs</code>" in page.read_text()
 
 
-def test_the_page_may_load_nothing(page: Path):
+def test_the_page_loads_no_external_resource(page: Path):
     text = page.read_text()
     assert "default-src 'none'" in text
     assert not re.search(r"""(src|href)=["']?(https?:)?//""", text)
@@ -260,7 +260,7 @@ def test_the_same_dataset_gives_the_same_page(page: Path, tmp_path: Path):
     assert again.read_bytes() == page.read_bytes()
 
 
-def test_a_page_is_the_same_whoever_draws_it_and_whoever_is_killed_meanwhile(tmp_path: Path):
+def test_a_page_does_not_depend_on_the_number_of_workers_or_on_killed_ones(tmp_path: Path):
     data, progress = matrix([*FOUR, "yeah"]), []
     write(data, tmp_path / "alone.html")
     with processes(2) as executor:
@@ -279,18 +279,18 @@ def kill_this_process() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_page_of_four_algorithms_is_light(tmp_path: Path):
+def test_a_page_of_four_algorithms_is_small(tmp_path: Path):
     assert write(matrix(FOUR), tmp_path / "report.html").stat().st_size < 2 * MEGABYTE
 
 
-def test_without_time_series_the_page_says_how_to_get_them(tmp_path: Path):
-    """Nearly all of it is the library that draws the charts of all points."""
+def test_a_page_without_time_series_names_the_setting_that_adds_them(tmp_path: Path):
+    """Nearly all of the page is the library that draws the charts of all points."""
     page = write(shared({("reno", "cubic"): (20.0, 75.0)}), tmp_path / "report.html")
     assert "record.samples" in page.read_text()
     assert page.stat().st_size < MEGABYTE * 1.1
 
 
-def test_the_answer_has_two_sentences_at_most(page: Path):
+def test_the_summary_has_two_sentences_at_most(page: Path):
     answer = re.search(r'<p class="answer">(.*?)</p>', page.read_text())
     assert answer
     assert 1 <= len(re.findall(r"\.(?: |$)", answer[1])) <= 2
@@ -304,14 +304,14 @@ def test_every_table_and_metric_is_in_the_page_as_csv(page: Path):
     assert goodput["goodput_bit_per_s"].to_list() == data.flows.collect()["goodput_bit_per_s"].to_list()
 
 
-def test_what_is_not_known_is_empty_in_the_csv_and_not_zero(tmp_path: Path):
+def test_an_unknown_value_is_an_empty_cell_in_the_csv(tmp_path: Path):
     data = matrix(["reno"])
     silent = data.flows.with_columns(lost_packets=pl.lit(None, pl.UInt64))
     files = unpacked_files(write(replace(data, flows=silent), tmp_path / "report.html"))
     assert pl.read_csv(StringIO(files["flows.csv"]))["lost_packets"].to_list() == [None, None]
 
 
-def test_the_engine_is_named_with_all_that_decides_its_results(tmp_path: Path):
+def test_the_page_lists_all_facts_of_the_engine(tmp_path: Path):
     data = matrix(["reno"])
     kernel = {"name": "kernel", "release": "6.1.90", "config": {"hz": 1000}, "modules": ["tcp_vegas"]}
     text = write(
@@ -333,7 +333,7 @@ def unpacked_files(page: Path) -> dict[str, str]:
     return {name: gzip.decompress(base64.b64decode(packed[place])).decode() for name, place in names}
 
 
-def test_what_a_scenario_says_is_shown_as_text(tmp_path: Path):
+def test_texts_of_a_scenario_are_escaped(tmp_path: Path):
     data = matrix(["reno"])
     hostile = data.scenario.set("question", "Is <script>alert(1)</script> fair?")
     page = write(replace(data, scenario=hostile), tmp_path / "report.html")
@@ -355,8 +355,8 @@ def test_flows_that_measured_no_rtt_have_none_in_the_table(tmp_path: Path):
 def test_real_results_become_a_page_whose_numbers_obey_physics(tmp_path: Path):
     """Two algorithms over 10 Mbit/s: goodput within 1448/1500 of the link, the queue within its buffer.
 
-    What arrived out of order before the steady interval counts when its gap is filled: at most the 16 packets
-    on the way and 50 in the queue.
+    Data received out of order before the steady interval count when their gap is filled: at most the 16
+    packets in flight and 50 in the queue.
     """
     scenario = Scenario.from_dict(
         {
@@ -386,8 +386,8 @@ def test_runs_whose_hosts_did_not_keep_up_are_marked(tmp_path: Path) -> None:
     assert "did not keep up" not in write(data, tmp_path / "sim.html").read_text()
 
 
-def test_percents_have_one_form_in_the_whole_page(page: Path):
-    """A number, a space that no line ends at, and the sign; none stands in the text without that space."""
+def test_percentages_have_one_format_in_the_whole_page(page: Path):
+    """The format is a number, a no-break space and the sign; no percentage on the page has another."""
     text = re.sub(r"<(script|style)\b.*?</\1>", "", page.read_text(), flags=re.DOTALL).replace(
         "&nbsp;", "\u00a0"
     )
@@ -395,7 +395,7 @@ def test_percents_have_one_form_in_the_whole_page(page: Path):
 
 
 def test_a_goodput_above_the_link_is_explained_below_its_chart(tmp_path: Path):
-    """The first flow delivers 25 MB at 31 s, which the link of 100 Mbit/s carries in 2 s, at its own rate."""
+    """The first flow delivers 25 MB at 31 s, which the link of 100 Mbit/s carries in 2 s."""
     data = matrix(["reno", "vegas"])
     late = pl.when((pl.col("flow") == 0) & (pl.col("time_s") >= 31)).then(25e6).otherwise(0)
     burst = data.samples.with_columns((pl.col("delivered_bytes") + late).cast(pl.Int64))

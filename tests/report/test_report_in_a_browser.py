@@ -1,4 +1,4 @@
-"""The report in Debian's Chromium: it draws, answers to mouse and keys, and asks nothing of the network."""
+"""The report in Debian's Chromium: its drawings, its reactions to mouse and keys, and no network requests."""
 
 import shutil
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page whose complaints and requests fail the test at its end."""
+    """A page whose errors and requests fail the test at its end."""
     opened = browser.new_page(viewport={"width": 1280, "height": 900})
     complaints: list[str] = []
     opened.on("console", lambda message: complaints.append(message.text))
@@ -118,7 +118,7 @@ def downloaded(page: Page, button: str) -> pl.DataFrame:
     return pl.read_csv(StringIO(Path(waiting.value.path()).read_text()))
 
 
-def test_it_draws_the_pair_that_the_address_names(page: Page, file: Path):
+def test_the_page_draws_the_pair_in_its_address(page: Page, file: Path):
     opened(page, file, "#pair-reno-vegas")
     page.wait_for_function("document.querySelectorAll('.detail.shown .chart svg.marks').length === 5")
     assert shown(page) == ["pair-reno-vegas"]
@@ -165,7 +165,7 @@ def test_arrow_keys_move_between_cells(page: Page, file: Path):
         assert page.evaluate("document.activeElement.hash") == f"#pair-{place}"
 
 
-def test_what_has_the_focus_is_outlined(page: Page, file: Path):
+def test_the_focused_element_is_outlined(page: Page, file: Path):
     opened(page, file)
     for _ in range(12):
         page.keyboard.press("Tab")
@@ -202,14 +202,14 @@ def test_rows_and_columns_are_sorted_together(page: Page, file: Path):
 
 
 @pytest.mark.parametrize("order", ["run", "name", "value"])
-def test_a_cell_stays_with_its_pair_however_it_is_sorted(page: Page, file: Path, order: str):
+def test_sorting_moves_cells_with_their_pair(page: Page, file: Path, order: str):
     opened(page, file)
     page.select_option("#order", order)
     pairs = page.eval_on_selector_all(".matrix a", "cells => cells.map(c => c.hash)")
     assert pairs == [f"#pair-{first}-{second}" for first, second in product(rows(page), columns(page))]
 
 
-def test_a_filter_leaves_what_is_named_and_says_how_many(page: Page, file: Path):
+def test_a_filter_keeps_matching_rows_and_shows_their_number(page: Page, file: Path):
     opened(page, file)
     page.fill("#only", "reno, CUB")
     assert rows(page) == columns(page) == ["reno", "cubic"]
@@ -218,7 +218,7 @@ def test_a_filter_leaves_what_is_named_and_says_how_many(page: Page, file: Path)
     assert rows(page) == ALGORITHMS
 
 
-def test_pairs_that_do_not_share_fairly_stand_out_when_asked_for(page: Page, file: Path):
+def test_the_verdict_filter_fades_the_other_pairs(page: Page, file: Path):
     opened(page, file)
     page.select_option("#verdict", "no")
     faint = page.eval_on_selector_all(".matrix a.faint", "cells => cells.map(c => c.hash)")
@@ -271,7 +271,7 @@ def test_a_table_behind_the_page_is_downloaded(page: Page, file: Path, dataset: 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_follows_the_colours_of_the_system(page: Page, file: Path, scheme):
+def test_the_page_follows_the_colour_scheme_of_the_system(page: Page, file: Path, scheme):
     page.emulate_media(color_scheme=scheme)
     opened(page, file)
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -286,7 +286,7 @@ def test_a_change_of_colours_draws_the_charts_again(page: Page, file: Path):
     page.wait_for_selector(".detail.shown svg .role-axis-label text[fill='#a3abb5']")
 
 
-def test_on_paper_a_dark_page_is_dark_on_white_and_without_downloads(page: Page, file: Path):
+def test_a_dark_page_prints_dark_on_white_without_download_buttons(page: Page, file: Path):
     page.emulate_media(color_scheme="dark")
     opened(page, file).emulate_media(color_scheme="dark", media="print")
     colour = "(element, of) => getComputedStyle(element)[of]"
@@ -298,7 +298,7 @@ def test_on_paper_a_dark_page_is_dark_on_white_and_without_downloads(page: Page,
 
 
 def test_charts_are_narrower_while_they_are_printed(page: Page, file: Path):
-    """The plot has 520 of the 700 px of the paper; the letters keep their size."""
+    """The plot has 520 of the 700 px of the paper; the font keeps its size."""
     opened(page, file).wait_for_function("document.querySelectorAll('.detail.shown svg.marks').length === 5")
     widths = "charts => charts.map(chart => chart.width.baseVal.value)"
     on_screen = page.eval_on_selector_all(".detail.shown svg.marks", widths)
@@ -309,7 +309,7 @@ def test_charts_are_narrower_while_they_are_printed(page: Page, file: Path):
     assert page.eval_on_selector_all(".detail.shown svg.marks", widths) == on_screen
 
 
-def test_on_paper_a_table_begins_with_its_heading_and_nothing_stays_folded(page: Page, file: Path):
+def test_printed_tables_stay_with_their_heading_and_all_sections_are_open(page: Page, file: Path):
     opened(page, file).emulate_media(media="print")
     style = "(element, of) => getComputedStyle(element)[of]"
     assert page.eval_on_selector(".detail.shown .scroll", style, "breakInside") == "avoid"
@@ -318,7 +318,7 @@ def test_on_paper_a_table_begins_with_its_heading_and_nothing_stays_folded(page:
     assert page.is_visible("text=[[flows]]")
 
 
-def test_on_paper_nothing_drawn_for_a_dark_screen_is_left_and_no_definitions(page: Page, file: Path):
+def test_a_printed_page_has_no_dark_colours_and_no_definitions(page: Page, file: Path):
     page.emulate_media(color_scheme="dark")
     opened(page, file).locator("#figure-box svg.marks").wait_for()
     page.emulate_media(color_scheme="dark", media="print")
@@ -357,7 +357,7 @@ def test_the_matrix_does_not_cover_charts_that_are_below_it(page: Page, file: Pa
 @pytest.mark.parametrize("width", [390, 1280, 1440, 1920])
 @pytest.mark.parametrize("count", [5, 7])
 def test_every_number_of_a_pair_is_in_view(page: Page, tmp_path: Path, count: int, width: int):
-    """A page of several algorithms, with a matrix, and of repetitions, with quartiles."""
+    """The page has a matrix of several algorithms, and quartiles of repetitions."""
     file = write(pairs(THIRTEEN[:count], 3), tmp_path / "report.html")
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(file.as_uri())
@@ -369,7 +369,7 @@ def test_every_number_of_a_pair_is_in_view(page: Page, tmp_path: Path, count: in
         assert page.eval_on_selector(".matrices .scroll", room) == 0
 
 
-def test_on_a_phone_every_number_says_what_it_is(page: Page, file: Path):
+def test_on_a_phone_every_number_has_its_label(page: Page, file: Path):
     page.set_viewport_size(PHONE)  # pyright: ignore[reportArgumentType]
     opened(page, file)
     script = "cells => cells.map(cell => getComputedStyle(cell, '::before').content)"
@@ -377,7 +377,7 @@ def test_on_a_phone_every_number_says_what_it_is(page: Page, file: Path):
     assert labels[:4] == ['"Flow"', '"Algorithm"', '"Goodput, Mbit/s"', '"Share, %"']
 
 
-def test_twenty_two_algorithms_against_each_other_are_all_in_view(page: Page, tmp_path: Path):
+def test_a_matrix_of_twenty_two_algorithms_fits_the_window(page: Page, tmp_path: Path):
     file = write(pairs(list(catalog().algorithms)), tmp_path / "report.html")
     page.set_viewport_size(DESK)  # pyright: ignore[reportArgumentType]
     page.goto(file.as_uri())
@@ -387,7 +387,7 @@ def test_twenty_two_algorithms_against_each_other_are_all_in_view(page: Page, tm
     assert page.eval_on_selector(".matrices .scroll", "place => place.scrollWidth <= place.clientWidth")
 
 
-def test_all_rows_of_a_long_table_are_shown_when_asked_for(page: Page, tmp_path: Path):
+def test_a_button_shows_all_rows_of_a_long_table(page: Page, tmp_path: Path):
     page.goto(write(pairs([*ALGORITHMS, "bic"], 3), tmp_path / "report.html").as_uri())
     hidden = "place => place.scrollHeight - place.clientHeight"
     assert page.eval_on_selector(".tall", hidden) > 0
@@ -396,7 +396,7 @@ def test_all_rows_of_a_long_table_are_shown_when_asked_for(page: Page, tmp_path:
     assert page.get_attribute("button.more", "aria-expanded") == "true"
 
 
-def test_a_chart_tells_the_values_under_the_mouse(page: Page, file: Path):
+def test_a_tooltip_shows_the_values_under_the_pointer(page: Page, file: Path):
     opened(page, file, "#pair-reno-vegas")
     chart = page.locator(".detail.shown .chart[data-name=throughput]")
     assert not page.is_visible(".tip")
@@ -413,7 +413,7 @@ def test_a_chart_tells_the_values_under_the_mouse(page: Page, file: Path):
     assert not page.is_visible(".tip")
 
 
-def test_a_dot_tells_what_it_stands_for_in_the_colours_of_the_page(page: Page, file: Path):
+def test_the_tooltip_of_a_dot_has_the_colours_of_the_page(page: Page, file: Path):
     page.emulate_media(color_scheme="dark")
     opened(page, file)
     ranking = page.locator("#figure-ranking .chart")
@@ -483,7 +483,7 @@ def test_without_javascript_all_points_and_numbers_are_there(browser: Browser, f
     context.close()
 
 
-def test_thirteen_algorithms_against_each_other_are_a_light_page(page: Page, tmp_path: Path):
+def test_a_matrix_of_thirteen_algorithms_is_a_small_page(page: Page, tmp_path: Path):
     file = write(matrix(THIRTEEN), tmp_path / "report.html")
     assert file.stat().st_size < 5 * MEGABYTE
     opened(page, file, "#pair-veno-lp")

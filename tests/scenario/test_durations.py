@@ -1,4 +1,4 @@
-"""The duration that `tussle matrix` chooses: as long as flows need to converge, where that is affordable."""
+"""The duration that `tussle matrix` chooses: the convergence time of flows, up to a limit."""
 
 import pytest
 
@@ -13,12 +13,12 @@ def pairs(**path: object) -> Scenario:
     return Scenario.from_dict({"duration": "2 h", "path": path, "flows": flows})
 
 
-def test_the_sawtooth_is_that_of_reno_where_its_window_takes_longer_to_grow():
-    """12 Mbit/s, 40 ms and 130 packets: 170 packets are out; 85 round trips of 170 ms."""
+def test_the_sawtooth_of_reno_is_used_where_it_is_the_longer_one():
+    """12 Mbit/s, 40 ms and 130 packets: 170 packets are in flight; 85 round trips of 170 ms."""
     assert Bottleneck(12e6, 40_000_000, 130).sawtooth_s == pytest.approx(85 * 0.170)
 
 
-def test_the_sawtooth_is_that_of_cubic_on_a_short_path():
+def test_the_sawtooth_of_cubic_is_used_on_a_short_path():
     """100 Mbit/s, 0.3 ms and 100 packets: 102.5 packets; (0.3 * 102.5 / 0.4)^(1/3) = 4.25 s, Reno 0.63 s."""
     assert Bottleneck(100e6, 300_000, 100).sawtooth_s == pytest.approx(4.25, abs=0.005)
 
@@ -50,29 +50,29 @@ def test_the_duration_follows_from_the_path(profile: str, duration: str, why: st
     assert chosen.reason.startswith(why)
 
 
-def test_a_bloated_buffer_on_a_slow_path_asks_for_no_more_than_two_hours():
+def test_the_duration_is_at_most_two_hours():
     """10 000 packets at 10 kbit/s: Reno's sawtooth alone lasts 5000 round trips of 12 000 s."""
     path = {"rate": "10 kbit/s", "rtt": "40 ms", "queue": {"limit": "10000 packets"}}
     assert chosen_duration(pairs(**path)).settings["duration"] == "7200 s"
 
 
-def test_pairs_run_as_often_as_an_interval_needs():
+def test_pairs_have_as_many_repetitions_as_an_interval_needs():
     assert REPETITIONS_OF_PAIRS == LEAST
 
 
-def test_of_several_paths_the_slowest_decides():
+def test_the_slowest_of_several_paths_determines_the_duration():
     both = chosen_duration(pairs(rate="12 Mbit/s", rtt=["5 ms", "40 ms"], queue={"limit": "195 kB"}))
     slow = chosen_duration(pairs(rate="12 Mbit/s", rtt="40 ms", queue={"limit": "195 kB"}))
     assert both == slow
 
 
 def test_long_runs_are_sampled_less_often():
-    """1620 s in 2000 rows: one in 0.81 s, rounded up to a multiple of 100 ms."""
+    """1620 s in 2000 rows give one per 0.81 s, rounded up to a multiple of 100 ms."""
     assert chosen_duration(pairs(profile="geo")).settings["record.samples"] == "900 ms"
     assert "record.samples" not in chosen_duration(pairs(profile="dsl")).settings
 
 
-def test_matrix_says_what_it_chose_and_takes_what_is_given(tussle_, tmp_path):
+def test_matrix_prints_its_chosen_duration_and_keeps_a_given_one(tussle_, tmp_path):
     command = ["matrix", "--algorithms", "reno", "--repetitions", "1", "-o"]
     with_duration = tussle_(*command, tmp_path / "with-duration", "--duration", "20 s")
     assert with_duration.status == 0
@@ -83,7 +83,7 @@ def test_matrix_says_what_it_chose_and_takes_what_is_given(tussle_, tmp_path):
     assert "each run lasts 70 s (--duration changes it): flows may need 70 s to converge" in chosen.out
 
 
-def test_a_wrong_stagger_is_named_where_no_duration_is_given(tussle_):
+def test_a_wrong_stagger_without_a_duration_is_named(tussle_):
     answer = tussle_("matrix", "--stagger", "10 parsecs")
     assert answer.status == 2
     assert answer.problems.startswith("tussle: --stagger: ")

@@ -1,4 +1,4 @@
-"""The ready scenarios run: in a short form, from the command to the report."""
+"""Shortened ready scenarios, from the command to the report."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a person writes, and the runs it stands for."""
+"""Scenario files, and the runs that they describe."""
 
 import json
 import pickle
@@ -43,7 +43,7 @@ def test_the_toml_and_the_python_form_are_equal(tmp_path: Path):
     assert Scenario.load(file) == in_python
 
 
-def test_a_byte_order_mark_as_windows_writes_it_is_no_part_of_the_text(tmp_path: Path):
+def test_a_byte_order_mark_is_ignored(tmp_path: Path):
     file, trace = tmp_path / "reno.toml", tmp_path / "uplink.txt"
     file.write_text(WRITTEN.replace('rate = "100 Mbit/s"', f'trace = "{trace}"'), encoding="utf-8-sig")
     trace.write_text("10\n20\n", encoding="utf-8-sig")
@@ -52,7 +52,7 @@ def test_a_byte_order_mark_as_windows_writes_it_is_no_part_of_the_text(tmp_path:
     assert element(point.resolve(seed=1), "bottleneck")["opportunities_ms"] == (10, 20)
 
 
-def test_keywords_are_a_third_form():
+def test_keyword_arguments_make_an_equal_scenario():
     written = Scenario.from_dict(tomllib.loads(WRITTEN))
     path = {"rate": "100 Mbit/s", "rtt": "40 ms"}
     flows = [{"algorithm": "reno"}]
@@ -72,7 +72,7 @@ def test_a_scenario_written_back_is_equal():
     assert [each.run for each in again.runs()] == [each.run for each in original.runs()]
 
 
-def test_a_scenario_never_changes():
+def test_a_scenario_is_immutable():
     original = scenario()
     changed = original.set("path.rate", "50 Mbit/s")
     assert (original.path.rate, changed.path.rate) == ("100 Mbit/s", "50 Mbit/s")
@@ -85,7 +85,7 @@ def test_a_setting_reaches_flows_by_their_number_and_makes_tables():
 
 
 def test_settings_are_checked_together():
-    """Half of these would be wrong alone: the run is 60 s long."""
+    """Half of these settings would be invalid alone, because the run is 60 s long."""
     assert scenario(duration="200 s", steady__from="100 s").steady.from_ == "100 s"
 
 
@@ -100,7 +100,7 @@ def test_the_json_schema_describes_every_key():
 # --- the runs it stands for ---
 
 
-def test_a_run_is_what_the_simulator_takes():
+def test_a_resolved_run_is_valid_for_the_simulator():
     for planned in scenario(
         path__profile="dsl", flows__0__access={"rate": "1 Gbit/s", "delay": "1 ms"}
     ).runs():
@@ -201,7 +201,7 @@ def test_recording_is_off_on_change_or_at_an_interval(samples: str, sampling: ob
     assert run(record__samples=samples)["record"] == {"sampling": sampling, "events": False}
 
 
-def test_a_profile_fills_in_and_explicit_keys_win():
+def test_explicit_keys_override_a_profile():
     resolved = (
         Scenario.from_dict(
             {
@@ -230,13 +230,13 @@ def test_a_profile_fills_in_and_explicit_keys_win():
 
 
 @pytest.mark.parametrize("name", profiles())
-def test_every_profile_says_where_its_numbers_come_from_and_runs(name: str):
+def test_every_profile_has_a_source_and_runs(name: str):
     assert profiles()[name].source
     _core.check(json.dumps(run(path={"profile": name})))
 
 
 @pytest.mark.parametrize("name", ready_scenarios())
-def test_every_ready_scenario_asks_a_question_and_runs(name: str):
+def test_every_ready_scenario_has_a_question_and_runs(name: str):
     ready = Scenario.load(ready_scenarios()[name])
     assert ready.question is not None
     assert ready.question.endswith("?")
@@ -247,7 +247,7 @@ def test_every_ready_scenario_asks_a_question_and_runs(name: str):
 # --- axes, repetitions, seeds ---
 
 
-def test_a_list_means_one_run_for_each_value():
+def test_a_list_makes_one_run_per_value():
     points = scenario(path__rate=["10 Mbit/s", "50 Mbit/s"], flows__0__algorithm=["reno", "cubic"]).points()
     assert [point.axes for point in points] == [
         {"path.rate": "10 Mbit/s", "flows.0.algorithm": "reno"},
@@ -258,7 +258,7 @@ def test_a_list_means_one_run_for_each_value():
     assert points[3].scenario == scenario(path__rate="50 Mbit/s", flows__0__algorithm="cubic")
 
 
-def test_equal_scenarios_number_their_runs_alike_in_whatever_order_they_are_written():
+def test_the_order_of_keys_does_not_affect_run_numbers():
     tables = scenario(path__rate=["10 Mbit/s", "50 Mbit/s"], flows__0__algorithm=["reno", "cubic"]).to_dict()
     backwards = Scenario.from_dict(dict(reversed(tables.items())))
     assert [point.axes for point in backwards.points()] == [
@@ -266,7 +266,7 @@ def test_equal_scenarios_number_their_runs_alike_in_whatever_order_they_are_writ
     ]
 
 
-def test_a_group_stands_for_the_list_of_its_algorithms():
+def test_a_group_is_replaced_by_the_list_of_its_algorithms():
     thirteen = list(groups()["linux13"].algorithms)
     assert len(thirteen) == 13
     assert scenario(flows__0__algorithm="linux13") == scenario(flows__0__algorithm=thirteen)
@@ -275,7 +275,7 @@ def test_a_group_stands_for_the_list_of_its_algorithms():
 
 
 @pytest.mark.parametrize("group", groups().values(), ids=groups())
-def test_every_algorithm_of_a_group_exists_and_every_group_says_what_it_is(group: Group):
+def test_every_group_has_a_description_and_only_existing_algorithms(group: Group):
     assert group.about
     assert set(group.algorithms) <= set(catalog().algorithms)
     assert scenario(flows__0__algorithm=group.name).axes() == {"flows.0.algorithm": group.algorithms}
@@ -288,7 +288,7 @@ def test_a_profile_and_a_parameter_can_be_axes():
     assert [len(point.resolve(1)["flows"]) for point in points] == [1, 4, 1, 4]
 
 
-def test_repetitions_of_different_points_draw_alike_and_of_one_point_differ():
+def test_repetitions_have_distinct_seeds_that_are_equal_across_points():
     runs = scenario(path__rate=["10 Mbit/s", "50 Mbit/s"], repetitions=3, start_jitter="1 s").runs()
     assert [(each.index, each.point, each.repetition) for each in runs[:4]] == [
         (0, 0, 0),
@@ -328,13 +328,13 @@ def test_a_scenario_in_which_nothing_is_random_runs_each_point_once():
     assert [run.repetition for run in plain.runs()] == [0, 0, 0]
 
 
-def test_what_a_scenario_says_of_repetitions_holds():
+def test_an_explicit_number_of_repetitions_is_kept():
     assert len(scenario(repetitions=3).runs()) == 3
     assert len(scenario(repetitions=1, path__loss="1 %").runs()) == 1
     assert "repetitions" not in scenario(path__loss="1 %").to_dict()
 
 
-def test_repetitions_that_nobody_asked_for_do_not_make_too_many_runs(monkeypatch: pytest.MonkeyPatch):
+def test_default_repetitions_count_towards_the_limit_on_runs(monkeypatch: pytest.MonkeyPatch):
     """Two points make 20 runs."""
     monkeypatch.setattr("tussle.scenario.model.MOST_RUNS", 19)
     with pytest.raises(TussleError, match="make more than 19 runs; shorten a list, or write repetitions"):

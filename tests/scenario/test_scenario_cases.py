@@ -1,4 +1,4 @@
-"""Cases of a scenario: points that are chosen one by one."""
+"""Cases of a scenario: points that are listed individually."""
 
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ def test_cases_meet_every_combination_of_the_axes_and_every_repetition() -> None
     assert found == [(rate, rtt, repetition) for rate in rates for rtt in rtts for repetition in (0, 1)]
 
 
-def test_the_path_may_stand_in_the_cases_alone() -> None:
+def test_cases_may_contain_the_whole_path() -> None:
     cases = [
         {"path.rate": "10 Mbit/s", "path.rtt": "20 ms"},
         {"path.profile": "lan", "path.rate": "5 Mbit/s"},
@@ -46,7 +46,7 @@ def test_the_path_may_stand_in_the_cases_alone() -> None:
     assert len(scenario.runs()) == 1
 
 
-def test_a_scenario_with_cases_comes_back_from_its_file(tmp_path: Path) -> None:
+def test_a_scenario_with_cases_survives_writing_and_reading(tmp_path: Path) -> None:
     scenario = with_cases([{**case, "path.rtt": "20 ms"} for case in TWO], path={})
     file = tmp_path / "cases.toml"
     file.write_text(scenario.to_toml(), "utf-8")

@@ -1,4 +1,4 @@
-"""Bottlenecks in a row: as a person writes them, and what theory says of flows over them."""
+"""Bottlenecks in series: their settings, and the goodputs that theory predicts."""
 
 import json
 import math
@@ -16,7 +16,7 @@ MS = 1_000_000
 
 
 def resolved(made: Scenario) -> dict[str, Any]:
-    """The run of the only point; the simulator takes it."""
+    """Return the run of the only point after the simulator has accepted it."""
     (point,) = made.points()
     run = point.resolve(seed=1)
     _core.check(json.dumps(run))
@@ -29,7 +29,7 @@ def chain(*flows: dict[str, Any], **changes: Any) -> Scenario:
     return scenario(flows=[{"algorithm": "reno", **flow} for flow in flows], path=path, **changes)
 
 
-def test_a_path_without_more_links_says_nothing_of_them():
+def test_a_path_with_one_link_has_no_list_of_links():
     assert "links" not in scenario().to_toml()
     assert [each["name"] for each in resolved(scenario())["elements"]] == ["bottleneck", "bottleneck-reverse"]
 
@@ -51,7 +51,7 @@ def test_a_reverse_flow_crosses_them_backwards():
     assert flow["reverse"] == ["bottleneck-2", "bottleneck-3"]
 
 
-def test_a_further_link_is_like_the_first_but_for_what_it_says():
+def test_a_further_link_inherits_unset_keys_from_the_first():
     """1 bdp of 10 Mbit/s and 12 ms is 15 000 bytes: 10 packets of 1500; of 100 Mbit/s and 40 ms 333."""
     made = scenario(
         path__links=[{}, {"rate": "10 Mbit/s", "rtt": "12 ms"}],
@@ -105,7 +105,7 @@ def test_an_invalid_route_is_refused(flow: dict[str, Any], sentence: str):
     assert str(refused.value) == sentence
 
 
-def test_entering_a_link_of_a_path_that_has_one_says_how_to_add_more():
+def test_entering_a_missing_link_is_refused_with_the_key_that_adds_links():
     with pytest.raises(TussleError, match=r"has 1 bottleneck; add \[\[path\.links\]\]$"):
         scenario(flows__0__leaves=2)
 
@@ -116,7 +116,7 @@ def test_a_queue_that_a_further_link_makes_too_long_is_refused():
 
 
 def goodputs(kind: str, *flows: dict[str, Any]) -> list[float]:
-    """Of each flow of Reno over three links of 10 Mbit/s and 30 ms, in bit/s over 200 s."""
+    """Return the goodput in bit/s of each Reno flow over three links of 10 Mbit/s and 30 ms for 200 s."""
     queue = {"kind": kind, "limit": "50 packets"}
     if kind == "red":
         queue |= {"min": "5 packets", "max": "15 packets", "ecn": False}
@@ -128,8 +128,8 @@ def goodputs(kind: str, *flows: dict[str, Any]) -> list[float]:
 PARKING_LOT = ({}, {"leaves": 1}, {"enters": 2, "leaves": 2}, {"enters": 3})
 
 
-def test_under_random_losses_the_long_flow_gets_what_the_square_root_law_says():
-    """Three times the round trip and three times the losses: 1 / (3 sqrt(3)) = 0.19 of a short flow's."""
+def test_the_long_flow_obeys_the_square_root_law_under_random_losses():
+    """Three times the RTT and the losses give 1 / (3 sqrt(3)) = 0.19 of a short flow's goodput."""
     long, *short = goodputs("red", *PARKING_LOT)
     assert long / (sum(short) / 3) == pytest.approx(1 / (3 * math.sqrt(3)), rel=0.2)
     # Nothing tells the short ones apart.
@@ -143,8 +143,8 @@ def test_each_link_of_a_chain_is_full():
         assert long + each == pytest.approx(9.65e6, rel=0.01)
 
 
-def test_flows_of_different_links_do_not_meet():
-    """Each has its link to itself, to the packet: alone it gets the same."""
+def test_flows_on_different_links_do_not_interact():
+    """Each flow delivers exactly as many packets as it does alone."""
     apart = goodputs("fifo", {"leaves": 1}, {"enters": 3})
     assert apart[0] == apart[1]
     assert [apart[0]] == goodputs("fifo", {"leaves": 1})

@@ -1,4 +1,4 @@
-"""Changes of the path while a run goes on: as a person writes them, and as the simulator makes them."""
+"""Changes of the path during a run: their settings, and their execution by the simulator."""
 
 import json
 import tomllib
@@ -19,7 +19,7 @@ FURTHER = {"at": "30 s", "rtt": "80.000001 ms"}
 
 
 def changes(made: Scenario) -> list[tuple[Any, Any]]:
-    """The changes there and back, at each point; the simulator takes them."""
+    """Return the changes of both directions at each point after the simulator has accepted them."""
     found = []
     for point in made.points():
         run = point.resolve(seed=1)
@@ -68,7 +68,7 @@ def test_changes_are_written_back_as_tables():
     assert Scenario.from_dict(tomllib.loads(made.to_toml())) == made
 
 
-def test_an_empty_list_stands_for_no_changes_whatever_the_profile_says(monkeypatch: pytest.MonkeyPatch):
+def test_an_empty_list_removes_the_changes_of_a_profile(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(profiles()["lan"].path, "changes", [SLOWER])
     assert changes(scenario(path__profile="lan"))[0][0] is not None
     assert changes(scenario(path__profile="lan", path__changes=[])) == [(None, None)]
@@ -95,7 +95,7 @@ def test_an_empty_list_stands_for_no_changes_whatever_the_profile_says(monkeypat
         ),
     ],
 )
-def test_a_mistake_in_a_change_is_answered_in_one_sentence(written: Any, sentence: str):
+def test_a_mistake_in_a_change_is_reported_in_one_sentence(written: Any, sentence: str):
     assert mistakes(path__changes=written) == [sentence]
 
 

@@ -1,4 +1,4 @@
-"""Elements, radio links and recordings on a path: as a person writes them, and as a run has them."""
+"""Elements, radio links and traces on a path: their settings, and their form in a run."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ from written import WRITTEN, scenario
 MS = 1_000_000
 S = 1_000_000_000
 
-EVERY_ELEMENT: list[tuple[dict[str, Any], dict[str, Any]]] = [
+IN_A_RUN: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"kind": "jitter", "delay": "5 ms"}, {"delay": {"constant_ns": 5 * MS}}),
     (
         {"kind": "jitter", "delay": "normal(20 ms, 5 ms)", "order": "free"},
@@ -66,7 +66,7 @@ EVERY_ELEMENT: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 
 def directions(made: Scenario) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The elements there and back of the only point; the simulator takes them."""
+    """Return the elements of both directions of the only point after the simulator has accepted them."""
     (point,) = made.points()
     run = point.resolve(seed=1)
     _core.check(json.dumps(run))
@@ -84,14 +84,13 @@ def mistakes(**changes: Any) -> list[str]:
     return str(refused.value).splitlines()
 
 
-def test_every_element_and_no_other_is_one_of_a_scenario():
+def test_scenarios_have_exactly_the_elements_of_the_simulator():
     of_keys = {"link", "trace", "arq", "wifi", "delay", "loss"}
     assert set(ELEMENTS.by_name) == set(catalog().elements) - of_keys
-    assert {written["kind"] for written, _ in EVERY_ELEMENT} == set(ELEMENTS.by_name)
 
 
 def with_everything(kind: str, *, defaults: bool) -> dict[str, Any]:
-    """An element with what it needs, and with its other settings at their defaults."""
+    """Return an element with its required settings, and the others at their defaults."""
     table = ELEMENTS.by_name[kind]
     extras = {
         field.alias or name: field.json_schema_extra
@@ -105,7 +104,7 @@ def with_everything(kind: str, *, defaults: bool) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", ELEMENTS.by_name)
 def test_the_simulator_takes_every_setting_of_an_element_and_has_its_default(kind: str):
-    """The same bytes come out whether a default is written or not."""
+    """Results are equal with an explicit and with an implicit default."""
     found = []
     for defaults in (True, False):
         written = with_everything(kind, defaults=defaults)
@@ -116,13 +115,13 @@ def test_the_simulator_takes_every_setting_of_an_element_and_has_its_default(kin
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize(("written", "element"), EVERY_ELEMENT)
+@pytest.mark.parametrize(("written", "element"), IN_A_RUN)
 def test_an_element_of_a_scenario_becomes_one_of_its_run(written: dict[str, Any], element: dict[str, Any]):
     forward, _ = directions(scenario(path__elements=[written]))
     assert forward[-1] == {"name": written["kind"], "kind": written["kind"]} | element
 
 
-def test_elements_stand_before_or_after_the_bottleneck_in_the_order_written():
+def test_elements_are_before_or_after_the_bottleneck_in_the_written_order():
     police = {"kind": "policer", "rate": "9 Mbit/s", "burst": "30 kB", "place": "before"}
     jitter = {"kind": "jitter", "delay": "1 ms"}
     lose = {"kind": "loss_periodic", "every_packets": 9}
@@ -142,7 +141,7 @@ def test_a_list_in_an_element_is_an_axis():
     assert len(made.runs()) == 4
 
 
-def test_a_radio_link_takes_its_errors_and_those_of_the_profile_it_does_not_name():
+def test_a_radio_link_inherits_unset_errors_from_its_profile():
     arq = {"block_error": "10 %", "block": "320 B", "attempts": 4, "retry_delay": "8 ms"}
     forward, reverse = directions(scenario(path__arq=arq, path__changes=[{"at": "1 s", "rate": "1 Mbit/s"}]))
     assert {key: forward[0][key] for key in ("kind", "block_error", "block_bytes", "attempts")} == {
@@ -156,7 +155,7 @@ def test_a_radio_link_takes_its_errors_and_those_of_the_profile_it_does_not_name
     assert reverse[0]["kind"] == "link"
 
 
-def test_wifi_takes_its_stations_and_its_signal_and_the_rate_is_the_highest():
+def test_wifi_has_stations_and_a_signal_and_the_path_rate_as_its_highest_rate():
     wifi = {"stations": [3, 9], "signal_dbm": -76}
     made = scenario(path__rate="54 Mbit/s", path__wifi=wifi)
     assert made.axes() == {"path.wifi.stations": (3, 9)}
@@ -168,7 +167,7 @@ def test_wifi_takes_its_stations_and_its_signal_and_the_rate_is_the_highest():
     assert {each["rate_bit_per_s"] for each in forward} == {54_000_000}
 
 
-def test_a_recording_beside_the_scenario_goes_into_the_run(tmp_path: Path):
+def test_a_trace_file_beside_the_scenario_is_stored_in_the_run(tmp_path: Path):
     """3 x 12 000 bit each 10 ms: 3.6 Mbit/s, and 1 bdp of 40 ms is 12 packets."""
     (tmp_path / "lte.trace").write_text("1\n5\n10\n")
     file = tmp_path / "lte.toml"
@@ -182,7 +181,7 @@ def test_a_recording_beside_the_scenario_goes_into_the_run(tmp_path: Path):
     assert Scenario.from_dict(made.to_dict()) == made
 
 
-def test_a_recording_wins_over_the_rate_of_a_profile(tmp_path: Path):
+def test_a_trace_overrides_the_rate_of_a_profile(tmp_path: Path):
     trace = tmp_path / "up.trace"
     trace.write_text("10\n")
     forward, reverse = directions(scenario(path__rate=None, path__profile="dsl", path__trace=str(trace)))
@@ -200,7 +199,7 @@ def test_a_recording_wins_over_the_rate_of_a_profile(tmp_path: Path):
         ("1\n" * 90_000 + "2\n", "has 540 Gbit/s on average; the limit is 400 Gbit/s"),
     ],
 )
-def test_a_mistake_in_a_recording_is_named_by_its_line(tmp_path: Path, text: str, what: str):
+def test_a_mistake_in_a_trace_file_is_reported_with_its_line(tmp_path: Path, text: str, what: str):
     trace = tmp_path / "bad.trace"
     trace.write_text(text)
     (sentence,) = mistakes(path__rate=None, path__trace=str(trace))
@@ -292,11 +291,11 @@ def test_a_mistake_in_a_recording_is_named_by_its_line(tmp_path: Path, text: str
         ),
     ],
 )
-def test_a_mistake_in_an_element_is_answered_in_one_sentence(changes: dict[str, Any], sentence: str):
+def test_a_mistake_in_an_element_is_reported_in_one_sentence(changes: dict[str, Any], sentence: str):
     assert mistakes(**changes) == [sentence]
 
 
-def test_a_recording_excludes_what_it_contains(tmp_path: Path):
+def test_a_trace_excludes_the_settings_that_it_contains(tmp_path: Path):
     trace = tmp_path / "a.trace"
     trace.write_text("10\n")
     both = mistakes(path__trace=str(trace))
@@ -327,7 +326,7 @@ def test_corrupt_packets_are_distinct_events_and_are_retransmitted():
 
 
 @pytest.mark.parametrize("name", sorted(profiles()))
-def test_a_flow_gets_through_every_profile(name: str):
+def test_a_flow_delivers_data_over_every_profile(name: str):
     made = scenario(path={"profile": name}, duration="5 s", flows__0__algorithm="cubic")
     tables = engine("sim").execute(made.runs()[0].run)
     assert tables["flows"]["goodput_bit_per_s"].item() > 0

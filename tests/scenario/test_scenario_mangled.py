@@ -1,4 +1,4 @@
-"""Whatever is written, the answer is a scenario or sentences, and never another exception."""
+"""Any input gives a scenario or error messages, and never another exception."""
 
 import json
 import tomllib
@@ -129,7 +129,7 @@ values = st.recursive(
 
 
 def keys_of(tables: Any, prefix: str = "") -> list[str]:
-    """Every dotted key of the tables, tables included."""
+    """Return every dotted key of the tables, including the tables' own."""
     items = dict(enumerate(tables)) if isinstance(tables, list) else tables
     if not isinstance(items, dict):
         return []
@@ -153,43 +153,43 @@ def scenario_or_sentences(make) -> None:
             _core.check(json.dumps(point.resolve(seed=1)))  # what is right here is right for the simulator
 
 
-def test_the_whole_scenario_is_one():
+def test_the_unmutated_scenario_is_valid():
     assert Scenario.from_dict(WHOLE).points()
 
 
 @unhurried
 @given(st.dictionaries(st.sampled_from(keys_of(WHOLE)), values, min_size=1, max_size=3))
-def test_other_values_give_a_scenario_or_sentences(changes: dict[str, Any]):
+def test_mutated_values_give_a_scenario_or_error_messages(changes: dict[str, Any]):
     scenario_or_sentences(lambda: Scenario.from_dict(WHOLE).with_settings(changes))
 
 
 @unhurried
 @given(st.dictionaries(st.sampled_from(keys_of(TRAFFIC)), st.one_of(values, quantities), max_size=2))
-def test_other_traffic_gives_a_scenario_or_sentences(changes: dict[str, Any]):
+def test_mutated_traffic_gives_a_scenario_or_error_messages(changes: dict[str, Any]):
     scenario_or_sentences(lambda: Scenario.from_dict(TRAFFIC).with_settings(changes))
 
 
 @unhurried
 @given(st.sampled_from(keys_of(WHOLE)), quantities)
-def test_other_quantities_give_a_scenario_or_sentences(key: str, quantity: str):
+def test_mutated_quantities_give_a_scenario_or_error_messages(key: str, quantity: str):
     scenario_or_sentences(lambda: Scenario.from_dict(WHOLE).set(key, quantity))
 
 
 @unhurried
 @given(values)
-def test_anything_at_all_gives_a_scenario_or_sentences(anything: Any):
+def test_arbitrary_values_give_a_scenario_or_error_messages(anything: Any):
     scenario_or_sentences(lambda: Scenario.from_dict(anything))
 
 
 @unhurried
 @given(st.text(max_size=30), st.text(max_size=30))
-def test_any_setting_gives_a_scenario_or_sentences(key: str, text: str):
+def test_random_settings_give_a_scenario_or_error_messages(key: str, text: str):
     scenario_or_sentences(lambda: Scenario.from_dict(WHOLE).set(key, value_of_text(text)))
 
 
 @unhurried
 @given(st.data())
-def test_a_mangled_file_gives_a_scenario_or_sentences(data: st.DataObject):
+def test_a_mutated_file_gives_a_scenario_or_error_messages(data: st.DataObject):
     text = Scenario.from_dict(WHOLE).to_toml()
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, min(start + 20, len(text))))

@@ -1,4 +1,4 @@
-"""How mistakes in a scenario are answered: in a sentence, with the place and what to write."""
+"""Error messages for mistakes in a scenario: one sentence with the place and the correction."""
 
 from pathlib import Path
 from typing import Any
@@ -144,7 +144,7 @@ def mistake(changes: dict[str, Any]) -> str:
         ),
     ],
 )
-def test_a_mistake_is_answered_in_one_sentence_with_its_place(changes: dict[str, Any], sentence: str):
+def test_a_mistake_is_reported_in_one_sentence_with_its_place(changes: dict[str, Any], sentence: str):
     assert mistake(changes) == sentence
 
 
@@ -164,7 +164,7 @@ def test_a_parameter_of_an_algorithm_is_checked_by_name_and_range():
     ]
 
 
-def test_a_mistake_at_one_point_of_an_axis_is_found_before_anything_runs():
+def test_a_mistake_at_one_point_of_an_axis_is_found_before_the_first_run():
     assert mistake({"flows__0__start": ["0 s", "70 s"], "path__rate": ["1 Mbit/s", "2 Mbit/s"]}) == (
         "scenario, flows.0.start: 70 s is not before the end of the run at 60 s"
     )

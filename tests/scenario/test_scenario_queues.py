@@ -1,4 +1,4 @@
-"""Queues as a person writes them, and as the simulator takes them."""
+"""Queues: their settings, and their form in a run."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ LIMIT = {"limit_packets": 333}
 
 
 def queues(made: Scenario) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """The queue there and the queue back, at each point; the simulator takes them."""
+    """Return the queues of both directions at each point after the simulator has accepted them."""
     found = []
     for point in made.points():
         run = point.resolve(seed=1)
@@ -42,12 +42,12 @@ def mistakes(**changes: Any) -> list[str]:
     return str(refused.value).splitlines()
 
 
-def test_every_queue_and_no_other_is_one_of_a_scenario():
+def test_scenarios_have_exactly_the_queues_of_the_simulator():
     assert list(QUEUES.by_name) == list(catalog().queues)
 
 
 def with_everything(kind: str) -> dict[str, Any]:
-    """A queue with each of its settings, at its default or at the example of what is needed."""
+    """Return a queue with each of its settings, at the default or at an example."""
     fields = QUEUES.by_name[kind].model_fields
     extras = {name: fields[name].json_schema_extra for name in QUEUES.settings(kind)}
     values = {
@@ -64,7 +64,7 @@ def test_the_simulator_takes_every_setting_of_a_queue(kind: str):
 
 @pytest.mark.parametrize("kind", QUEUES.by_name)
 def test_the_default_of_a_setting_is_the_simulators(kind: str):
-    """The same bytes come out whether a default is written or not."""
+    """Results are equal with an explicit and with an implicit default."""
     fields = QUEUES.by_name[kind].model_fields
     written = with_everything(kind)
     needed = {
@@ -103,7 +103,7 @@ def test_a_queue_has_the_settings_of_its_kind_only():
         ("1 ns", {"mark_above_bytes": 0}),
     ],
 )
-def test_a_threshold_is_written_like_a_limit_but_may_be_nothing(written: str, mark_above: dict[str, int]):
+def test_a_threshold_has_the_form_of_a_limit_and_may_be_0(written: str, mark_above: dict[str, int]):
     found = forward_queue(kind="threshold", mark_above=written)
     assert found == {"kind": "threshold", **LIMIT, **mark_above}
 
@@ -112,12 +112,12 @@ def test_a_threshold_is_written_like_a_limit_but_may_be_nothing(written: str, ma
     ("written", "packets"),
     [("5 packets", 5), ("0.03 bdp", 10), ("7.5 kB", 5), ("0.3 ms", 2.5), ("0 packets", 0)],
 )
-def test_the_thresholds_of_red_are_packets_and_may_be_parts_of_one(written: str, packets: float):
+def test_the_thresholds_of_red_are_packets_and_may_be_fractional(written: str, packets: float):
     found = forward_queue(kind="red", min=written, max="60 packets")
     assert found == {"kind": "red", **LIMIT, "min_packets": packets, "max_packets": 60}
 
 
-def test_red_takes_fractions_and_a_switch():
+def test_red_has_a_weight_a_probability_and_booleans():
     found = forward_queue(
         **RED, limit="90 kB", weight="0.4 %", max_probability="100 %", ecn=False, adaptive=True
     )
@@ -133,7 +133,7 @@ def test_red_takes_fractions_and_a_switch():
     }
 
 
-def test_codel_takes_times_and_a_switch():
+def test_codel_has_a_target_an_interval_and_ecn():
     assert forward_queue(**CODEL) == {"kind": "codel", **LIMIT}
     assert forward_queue(**CODEL, target="1 ms", interval="20 ms", ecn=True) == {
         "kind": "codel",
@@ -144,7 +144,7 @@ def test_codel_takes_times_and_a_switch():
     }
 
 
-def test_flows_take_turns_of_a_size_in_so_many_queues():
+def test_fair_queues_have_a_quantum_and_a_number_of_flow_queues():
     assert forward_queue(kind="fq_codel", limit="2 bdp", quantum="300 B", flows=64, target="15 ms") == {
         "kind": "fq_codel",
         "limit_packets": 667,
@@ -154,7 +154,7 @@ def test_flows_take_turns_of_a_size_in_so_many_queues():
     }
 
 
-def test_pie_takes_a_target_and_an_interval_of_updates():
+def test_pie_has_a_target_and_an_update_interval():
     assert forward_queue(kind="pie", target="20 ms", update="16 ms", limit="90 kB", ecn=False) == {
         "kind": "pie",
         "limit_bytes": 90_000,
@@ -164,7 +164,7 @@ def test_pie_takes_a_target_and_an_interval_of_updates():
     }
 
 
-def test_dualpi2_takes_a_step():
+def test_dualpi2_has_a_step_threshold():
     assert forward_queue(kind="dualpi2", target="20 ms", step="0.5 ms") == {
         "kind": "dualpi2",
         "target_ns": 20_000_000,
@@ -177,14 +177,14 @@ def test_settings_not_written_have_the_default_of_the_kind(kind: str):
     assert forward_queue(kind=kind) == {"kind": kind}
 
 
-def test_a_kind_without_a_limit_of_its_own_has_a_bandwidth_delay_product():
+def test_a_queue_without_a_default_limit_holds_1_bdp():
     ((there_limited, back_limited),) = queues(
         scenario(path__queue={"kind": "fq_codel"}, path__reverse__queue__kind="fifo")
     )
     assert (there_limited, back_limited) == ({"kind": "fq_codel"}, {"kind": "fifo", **LIMIT})
 
 
-def test_of_a_list_of_kinds_each_takes_its_own_settings():
+def test_each_queue_of_a_list_has_its_own_settings():
     found = queues(scenario(path__queue=THRESHOLD | {"kind": ["fifo", "threshold"]}))
     assert [queue for queue, _ in found] == [
         {"kind": "fifo", **LIMIT},
@@ -261,11 +261,11 @@ def test_the_reverse_queue_is_the_forward_queue_unless_set():
         ({"path__queue": CODEL | {"ecn": "yes"}}, 'scenario, path.queue.ecn: "yes"; write true or false'),
     ],
 )
-def test_a_mistake_in_a_queue_is_answered_in_one_sentence(changes: dict[str, Any], sentence: str):
+def test_a_mistake_in_a_queue_is_reported_in_one_sentence(changes: dict[str, Any], sentence: str):
     assert mistakes(**changes) == [sentence]
 
 
-def test_both_thresholds_of_red_are_missed():
+def test_red_without_thresholds_is_refused_with_both_names():
     assert [each.partition(";")[0] for each in mistakes(path__queue__kind="red")] == [
         "scenario, path.queue.min: missing",
         "scenario, path.queue.max: missing",

@@ -1,4 +1,4 @@
-"""What flows write, when they arrive, and which way they go: as a person writes it, and as a run has it."""
+"""Applications, arrivals and directions of flows: their settings, and their form in a run."""
 
 import json
 import statistics
@@ -21,7 +21,7 @@ S = 1_000_000_000
 
 
 def flows(made: Scenario, seed: int = 1) -> list[dict[str, Any]]:
-    """The flows of the only point; the simulator takes them."""
+    """Return the flows of the only point after the simulator has accepted them."""
     (point,) = made.points()
     run = point.resolve(seed)
     _core.check(json.dumps(run))
@@ -67,13 +67,13 @@ def test_the_simulator_takes_every_setting_of_an_application(kind: str):
     assert len(flow["application"]) == 1 + len(written)
 
 
-def test_a_flow_that_writes_all_that_is_taken_says_nothing_of_it():
+def test_a_bulk_flow_has_no_application_in_its_run():
     (flow,) = flows(scenario())
     assert "application" not in flow
     assert "application" not in scenario().to_toml()
 
 
-def test_a_list_of_applications_is_an_axis_whose_kinds_take_what_is_for_them():
+def test_each_application_of_a_list_has_its_own_settings():
     written = {"kind": ["rate", "chunks"], "rate": "5 Mbit/s", "size": "2 MB", "every": "4 s"}
     points = scenario(flows__0__application=written).points()
     resolved = [point.resolve(seed=1)["flows"][0]["application"] for point in points]
@@ -119,7 +119,7 @@ def test_a_list_of_applications_is_an_axis_whose_kinds_take_what_is_for_them():
                 "flows__0__bytes": "1 MB",
                 "flows__0__application": {"kind": "rate", "rate": "1 Mbit/s"},
             },
-            "scenario, flows.0.bytes: a udp receiver does not know the last byte; give a stop instead",
+            "scenario, flows.0.bytes: a udp receiver cannot detect the last byte; give a stop instead",
         ),
         (
             {"flows__0__arrivals": "1 s"},
@@ -157,7 +157,7 @@ def test_a_list_of_applications_is_an_axis_whose_kinds_take_what_is_for_them():
         ),
     ],
 )
-def test_a_mistake_is_answered_in_a_sentence(changes: dict[str, Any], sentence: str):
+def test_a_mistake_is_reported_in_one_sentence(changes: dict[str, Any], sentence: str):
     assert mistakes(**changes) == [sentence]
 
 
@@ -167,7 +167,7 @@ def arriving(**changes: Any) -> Scenario:
     )
 
 
-def test_poisson_arrivals_are_as_many_as_their_mean_says():
+def test_the_number_of_poisson_arrivals_agrees_with_their_mean():
     """60 s of 10 a second: 600, with a deviation of sqrt(600) = 24; five of those allowed."""
     starts_ns = [flow["start_ns"] for flow in flows(arriving())]
     assert 480 <= len(starts_ns) <= 720
@@ -200,7 +200,7 @@ def test_each_flow_that_arrives_has_a_name():
     assert [flow["name"] for flow in flows(made)] == ["web-0", "web-1"]
 
 
-def test_flows_of_a_count_draw_their_bytes_each():
+def test_each_flow_of_a_count_has_its_own_random_size():
     made = scenario(flows__0__count=5, flows__0__bytes="uniform(10 kB, 1 MB)")
     assert len({flow["bytes"] for flow in flows(made)}) == 5
 
@@ -240,7 +240,7 @@ def test_a_reverse_flow_takes_the_reverse_path_between_its_own_access_links():
     assert flow["reverse"] == ["flow-0-receiver-reverse", "bottleneck", "flow-0-access-reverse"]
 
 
-def test_the_simulator_executes_all_of_it():
+def test_the_simulator_executes_every_kind_of_traffic():
     made = scenario(
         duration="5 s",
         flows=[

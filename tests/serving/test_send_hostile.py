@@ -1,4 +1,4 @@
-"""`tussle send` at a server that means it ill: the client has its own clock, limits, and Ctrl-C."""
+"""`tussle send` with a hostile server: the clock, the limits and Ctrl-C of the client."""
 
 import signal
 import socket
@@ -23,7 +23,7 @@ def joining(host: Host, **others: Any) -> subprocess.Popen[str]:
 
 
 def send_command(host: Host, *options: str) -> subprocess.Popen[str]:
-    """Start the command as people use it."""
+    """Start the command."""
     return started(TUSSLE, "send", host.at, "--code", CODE, "--algorithm", "reno", *options)
 
 
@@ -32,7 +32,7 @@ def ended(client: subprocess.Popen[str]) -> tuple[int, str, str]:
     return client.returncode, out, problems
 
 
-def test_a_refusal_cannot_command_the_terminal():
+def test_control_characters_in_a_refusal_do_not_reach_the_terminal():
     words = "\x1b]0;owned\x07\x1b[2Jfull\r\ntussle: all is well\u202e"
     with Host(on_join=lambda _host, channel: channel.send(refusal(words))) as host:
         status, out, problems = ended(send_command(host))
@@ -43,7 +43,7 @@ def test_a_refusal_cannot_command_the_terminal():
     assert "full" in line
 
 
-def test_a_server_that_never_grants_is_left_by_one_interrupt():
+def test_one_interrupt_ends_a_client_that_waits_for_a_grant():
     def wait(host: Host, channel: Channel) -> None:
         host.reported.set()
         channel.receive()
@@ -93,7 +93,7 @@ def test_an_upload_that_the_server_does_not_let_end_is_cut_off():
 
 
 @pytest.mark.parametrize("direction", [[], ["--reverse"]])
-def test_a_flow_that_is_cut_off_is_a_failure_with_a_sentence(direction):
+def test_a_flow_that_is_cut_off_is_reported_as_a_failure(direction):
     with Host(flow=_closing, on_message=acknowledge) as host:
         status, out, problems = ended(send_command(host, "--for", "1 h", *direction))
     assert status == 1
@@ -104,7 +104,7 @@ def test_a_flow_that_is_cut_off_is_a_failure_with_a_sentence(direction):
     )
 
 
-def test_a_server_that_talks_without_end_is_left():
+def test_a_client_leaves_a_server_that_sends_messages_forever():
     def send_alive_forever(channel: Channel, _message: bytes) -> None:
         while True:
             channel.send(ALIVE)
@@ -113,7 +113,7 @@ def test_a_server_that_talks_without_end_is_left():
         assert "sends more than the protocol allows" in failed(joining(host))
 
 
-def test_a_server_that_sends_more_than_was_asked_for_is_left():
+def test_a_client_leaves_a_server_that_sends_more_than_requested():
     with Host(flow=send_forever) as host:
         assert "sends more than it was asked for" in failed(joining(host, direction="down", bytes=1000))
 
@@ -137,7 +137,7 @@ def test_a_client_leaves_a_server_that_sends_no_grant(words):
 
 
 def _holding(flow: socket.socket) -> None:
-    """Take the opening of the flow, and nothing more."""
+    """Read the first bytes of the flow, and nothing more."""
     flow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     threading.Event().wait()
 

@@ -1,4 +1,4 @@
-"""Real machines that join a measurement: namespaces of this test, with a shaped link between."""
+"""Hosts that join a measurement: namespaces of this test with a shaped link between them."""
 
 import json
 import os
@@ -71,7 +71,7 @@ def test_three_algorithms_on_one_link_are_distinguished(network, tmp_path):
 
 
 def test_a_queue_shows_in_the_probe(network, tmp_path):
-    """Cubic fills the 100 kB that may wait, which take 40 ms at 20 Mbit/s; before, nothing waited."""
+    """CUBIC fills the queue of 100 kB, which takes 40 ms at 20 Mbit/s; before, the queue is empty."""
     with serving(network.server, tmp_path / "out", clients=1) as server:
         finished(sending(network.clients[0], server, algorithm="cubic", for_s=2))
         samples = server.dataset().samples.collect()
@@ -80,7 +80,7 @@ def test_a_queue_shows_in_the_probe(network, tmp_path):
     assert loaded_ms[len(loaded_ms) * 9 // 10] > idle_ms + 10
 
 
-def test_bytes_and_parallel_and_reverse(network, tmp_path):
+def test_the_options_bytes_parallel_and_reverse_take_effect(network, tmp_path):
     with serving(network.server, tmp_path / "out", clients=1) as server:
         options = {"direction": "down", "flows": 4, "bytes": 500_000}
         assert finished(sending(network.clients[0], server, **options))["live"]["total_bytes"] == 2_000_000
@@ -164,7 +164,7 @@ def test_unauthenticated_connections_do_not_disturb_clients(network, tmp_path):
 
 
 def ended(client: subprocess.Popen[str]) -> None:
-    """End a client's agent as Ctrl-C does."""
+    """Interrupt a client's agent, like Ctrl-C."""
     assert client.stdin
     client.stdin.close()
     assert finished(client)["how"] == "interrupted"
@@ -180,7 +180,7 @@ def test_an_interrupted_download_ends(network, tmp_path):
     assert (dataset.flows.collect()["delivered_bytes"] > 0).all()
 
 
-def test_another_code_does_not_let_in(network, tmp_path):
+def test_a_client_with_another_code_is_refused(network, tmp_path):
     with serving(network.server, tmp_path / "out") as server:
         client = sending(network.clients[0], server, code="0000-0000-0000-0000-0000")
         assert "refuses the code" in failed(client)
@@ -231,7 +231,7 @@ def test_a_server_listens_on_loopback_by_default(tmp_path):
 
 
 def test_an_algorithm_restricted_to_root_is_explained():
-    """Runs as another user than root, who cannot read this folder: the program file is opened before."""
+    """The agent runs as a user who cannot read this folder, so the program file is opened before."""
     sysctls = Path("/proc/sys/net/ipv4")
     names = {
         which: set((sysctls / f"tcp_{which}_congestion_control").read_text().split())
@@ -284,7 +284,7 @@ def test_the_files_of_a_server_are_private(tussle_, tmp_path):
         ("[2001:db8::7]:99", "[2001:db8::7]:99"),
     ],
 )
-def test_a_server_is_written_as_hosts_and_ports_are(written, meant):
+def test_a_server_address_has_the_usual_forms_of_host_and_port(written, meant):
     assert str(place(written)) == meant
 
 
@@ -319,7 +319,7 @@ SEND = ("send", "localhost", "--code", "12", "--algorithm")
         ),
     ],
 )
-def test_a_mistake_is_reported_in_a_sentence(tussle_, words, sentence):
+def test_a_mistake_is_reported_in_one_sentence(tussle_, words, sentence):
     assert refused(tussle_(*words)) == sentence
 
 

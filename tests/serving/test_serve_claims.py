@@ -1,4 +1,4 @@
-"""What clients with the code may tell `tussle serve` of their flows: whatever it is, others are measured."""
+"""False reports of clients with the code to `tussle serve`: other clients are still measured."""
 
 import socket
 import time
@@ -36,7 +36,7 @@ UPLOADED: dict[str, Callable[[Client, int], None]] = {
 
 @pytest.fixture(scope="module")
 def after_lies(tmp_path_factory):
-    """A server's dataset after every lie about an upload, some about downloads, and one honest client."""
+    """A server's dataset after false reports about uploads and downloads, and one honest client."""
     folder = tmp_path_factory.mktemp("claims") / "out"
     with serving(None, folder, clients=len(UPLOADED) + 3) as server:
         honest = sending(None, server, for_s=60)
@@ -81,7 +81,7 @@ def test_clients_with_impossible_claims_are_reported_to_the_operator(after_lies)
     assert all(sentence.isprintable() for sentence in rejected)
 
 
-def test_the_honest_client_is_measured_as_it_was(after_lies):
+def test_false_claims_do_not_change_the_results_of_an_honest_client(after_lies):
     ended, dataset = after_lies
     flow = dataset.flows.collect().row(0, named=True)
     # Acknowledged were its opening, its first packet and its last, too.
@@ -150,7 +150,7 @@ def test_honest_clients_are_not_contradicted(tmp_path):
 
 
 def until_reached(client: Client, instant: int) -> None:
-    """Wait until the server's clock shows that."""
+    """Wait until the server's clock reaches this time."""
     while client.server_instant() < instant:
         time.sleep(0.05)
 
@@ -184,7 +184,7 @@ BAD = {
 
 @pytest.fixture(scope="module")
 def received(tmp_path_factory):
-    """What a server wrote down of two honest clients before it was killed."""
+    """The files that a server wrote about two honest clients before it was killed."""
     folder = tmp_path_factory.mktemp("received")
     with serving(None, folder / "out", clients=2) as server:
         for _ in range(2):

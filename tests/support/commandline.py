@@ -10,7 +10,7 @@ class Answer(NamedTuple):
 
 
 def refused(answer: Answer) -> str:
-    """Check that the command was refused with nothing but an error message; return the message."""
+    """Check that the command only printed an error message; return the message."""
     assert answer.status == 2
     assert answer.out == ""
     assert answer.problems.startswith("tussle: ")

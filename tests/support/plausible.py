@@ -129,7 +129,7 @@ def flow_row(run: int, flow: int, **others: Any) -> Row:
 
 
 def matrix(algorithms: Sequence[str], repetitions: int = 1) -> PlausibleDataset:
-    """Every ordered pair of the algorithms, the second flow starting 10 s after the first."""
+    """Return every ordered pair of the algorithms, with the second flow starting 10 s after the first."""
     axes = [
         {"flows.0.algorithm": first, "flows.1.algorithm": second}
         for first, second in product(algorithms, repeat=2)
@@ -151,7 +151,7 @@ def sweep(points: Sequence[dict[str, str]], repetitions: int = 1) -> PlausibleDa
 
 
 def _fluid(run: int, names: Sequence[str], repetition: int) -> dict[str, list[Row]]:
-    """Windows that grow by `GROWTH_PACKETS` a step and are cut to `KEPT` when the buffer is full."""
+    """Simulate windows that grow by `GROWTH_PACKETS` per step and fall to `KEPT` when the buffer is full."""
     starts = [0.0, *[10.0] * (len(names) - 1)]
     windows = [10.0] * len(names)
     thresholds: list[int | None] = [None] * len(names)

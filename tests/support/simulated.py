@@ -7,6 +7,6 @@ from tussle.scenario import Scenario
 
 
 def simulated(made: Scenario) -> dict[str, list[dict[str, Any]]]:
-    """The rows of each table of the first run."""
+    """Return the rows of each table of the first run."""
     tables = engine("sim").execute(made.runs()[0].run)
     return {name: table.to_dicts() for name, table in tables.items()}

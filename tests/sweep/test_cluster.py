@@ -1,4 +1,4 @@
-"""Sweeps on a Dask cluster: as on one machine, whoever is lost."""
+"""Sweeps on a Dask cluster: the results of one machine, even when workers are lost."""
 
 import json
 import os
@@ -84,7 +84,7 @@ def test_a_sweep_waits_for_workers_and_leaves_no_run_out(
     assert same_files(reference.folder, sweep(SCENARIO, tmp_path / "out", on(address)).folder)
 
 
-def test_a_run_that_fails_on_a_cluster_is_named_as_on_one_machine(address: str, tmp_path: Path) -> None:
+def test_a_failed_run_is_reported_alike_on_a_cluster_and_on_one_machine(address: str, tmp_path: Path) -> None:
     sentence = refusal(on(address, FakeEngine(fails_on_20_mbit_per_s)), tmp_path / "out")
     assert "path.rate = 20 Mbit/s" in sentence
     assert "20 Mbit/s is too much for this engine" in sentence
@@ -92,7 +92,7 @@ def test_a_run_that_fails_on_a_cluster_is_named_as_on_one_machine(address: str, 
 
 @contextmanager
 def started(folder: Path, *workers: list[str]) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """A scheduler in a process of its own, and workers, each a Python program before `-m dask`; its file."""
+    """Start a scheduler and workers, each a Python command before `-m dask`; yield the scheduler's file."""
     file = folder / "scheduler.json"
     scheduler = ["scheduler", "--no-dashboard", "--host", "127.0.0.1", "--port", "0"]
     commands = [["-m", "dask", *scheduler], *workers]
@@ -119,7 +119,9 @@ def started(folder: Path, *workers: list[str]) -> Iterator[tuple[str, subprocess
 WORKER = ["-m", "dask", "worker", "--no-nanny", "--nthreads", "1", "--no-dashboard"]
 
 
-def test_a_worker_that_is_killed_costs_its_own_task_and_no_byte(reference: Dataset, tmp_path: Path) -> None:
+def test_a_killed_worker_costs_only_its_task_and_results_stay_equal(
+    reference: Dataset, tmp_path: Path
+) -> None:
     diary = tmp_path / "diary"
     engine = FakeEngine(KillsItsWorkerOnce(tmp_path / "killed"), diary)
     with started(tmp_path, WORKER, WORKER) as (file, _):
@@ -133,7 +135,7 @@ def test_a_worker_that_is_killed_costs_its_own_task_and_no_byte(reference: Datas
     assert max(executions.values()) <= 2
 
 
-def test_a_run_that_ends_every_worker_is_named_and_no_other(
+def test_only_the_run_that_kills_every_worker_is_reported(
     reference: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
@@ -149,7 +151,9 @@ def test_a_run_that_ends_every_worker_is_named_and_no_other(
     assert same_files(reference.folder, sweep(SCENARIO, folder, INLINE).folder)
 
 
-def test_a_cluster_without_workers_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_loses_its_workers_ends_the_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cluster, "_WITHOUT_WORKERS_S", 2)
     with started(tmp_path, WORKER) as (file, _):
         wait_for(1, file)
@@ -162,7 +166,7 @@ def wait_for(workers: int, file: str) -> None:
         client.wait_for_workers(workers, timeout=60)
 
 
-def test_without_its_scheduler_a_sweep_ends_and_can_go_on(reference: Dataset, tmp_path: Path) -> None:
+def test_a_sweep_that_loses_its_scheduler_ends_and_can_be_resumed(reference: Dataset, tmp_path: Path) -> None:
     folder, code = (
         tmp_path / "out",
         "import sys; from test_cluster import sweep_until_lost; sweep_until_lost()",
@@ -245,7 +249,7 @@ def test_the_command_gives_the_same_digest_with_a_cluster(tussle_: Any, address:
     assert tussle_("compare", "here", "there").status == 0
 
 
-def test_the_options_that_a_cluster_leaves_no_room_for_are_refused(tussle_: Any, tmp_path: Path) -> None:
+def test_options_that_conflict_with_a_cluster_are_refused(tussle_: Any, tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
     both = tussle_("run", "long.toml", "--cluster", "tcp://127.0.0.1:1", "--workers", 2)
     assert refused(both).startswith("--workers: the cluster's workers decide the number of parallel runs")
@@ -263,7 +267,7 @@ def test_the_options_that_a_cluster_leaves_no_room_for_are_refused(tussle_: Any,
         ("wrong.json", "Expecting value"),
     ],
 )
-def test_where_no_scheduler_answers_nothing_is_run(
+def test_an_unreachable_scheduler_is_refused_before_the_first_run(
     there: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -299,7 +303,7 @@ OTHER = "import sys, {what}; from dask.__main__ import main; sys.argv = ['dask',
         ("types; sys.modules['tussle'] = None", "cannot execute these runs ("),
     ],
 )
-def test_a_worker_whose_results_would_differ_is_refused_before_anything_runs(
+def test_a_worker_whose_results_would_differ_is_refused_before_the_first_run(
     what: str, differs: str, tmp_path: Path
 ) -> None:
     diary = tmp_path / "diary"
@@ -312,7 +316,7 @@ def test_a_worker_whose_results_would_differ_is_refused_before_anything_runs(
     assert not diary.exists()
 
 
-def test_a_worker_that_comes_later_and_differs_refuses_its_tasks(address: str) -> None:
+def test_a_late_worker_with_another_version_refuses_its_tasks(address: str) -> None:
     with cluster.connected(address) as workers:
         workers.require(cluster.Needs(FakeEngine(), ()))
         workers._expected = {**workers._expected, "Tussle": "0.0.9"}
@@ -337,7 +341,7 @@ class Own(Algorithm):
 """
 
 
-def test_algorithms_of_ones_own_are_executed_where_their_file_is(
+def test_own_algorithms_run_on_workers_that_have_their_file(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "own.py").write_text(OWN)
@@ -353,7 +357,7 @@ def test_algorithms_of_ones_own_are_executed_where_their_file_is(
 
 
 @pytest.mark.usefixtures("kernel")
-def test_linux_in_virtual_time_gives_the_same_on_a_cluster(address: str, tmp_path: Path) -> None:
+def test_linux_in_virtual_time_gives_the_same_results_on_a_cluster(address: str, tmp_path: Path) -> None:
     scenario = Scenario.from_dict(QUICK | {"repetitions": 1})
     here = sweep(scenario, tmp_path / "here", SweepSettings(engine=KernelEngine()))
     there = sweep(scenario, tmp_path / "there", SweepSettings(engine=KernelEngine(), cluster=address))

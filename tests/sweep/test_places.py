@@ -1,4 +1,4 @@
-"""Datasets in parts, and datasets elsewhere."""
+"""Datasets in parts, and remote datasets."""
 
 import shutil
 import sys
@@ -45,14 +45,14 @@ def in_parts(five_runs_a_part: None, tmp_path: Path) -> Dataset:  # noqa: ARG001
 
 @pytest.fixture
 def store() -> Iterator[MemoryFileSystem]:
-    """An object store that is empty before and after."""
+    """An object store that is empty before and after the test."""
     held = MemoryFileSystem()
     held.store.clear()
     yield held
     held.store.clear()
 
 
-def test_ten_thousand_runs_are_one_file_a_table_and_more_are_several() -> None:
+def test_tables_are_split_beyond_ten_thousand_runs() -> None:
     assert parts_of(1) == [range(1)]
     assert parts_of(RUNS_A_PART) == [range(10_000)]
     assert parts_of(RUNS_A_PART + 1) == [range(10_000), range(10_000, 10_001)]
@@ -73,7 +73,7 @@ def test_a_dataset_in_parts_holds_the_same_results(whole: Dataset, in_parts: Dat
 
 
 @pytest.mark.usefixtures("five_runs_a_part")
-def test_parts_are_the_same_bytes_with_any_number_of_workers(in_parts: Dataset, tmp_path: Path) -> None:
+def test_parts_do_not_depend_on_the_number_of_workers(in_parts: Dataset, tmp_path: Path) -> None:
     again = sweep(SCENARIO, tmp_path / "again", INLINE)
     assert again.provenance["files_sha256"] == in_parts.provenance["files_sha256"]
     assert len(again.provenance["files_sha256"]) == 3 * len(TABLES)
@@ -94,7 +94,7 @@ def test_a_part_that_is_missing_or_changed_is_named(in_parts: Dataset) -> None:
 
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("runs_a_part", [5, 10_000])
-def test_a_sweep_writes_into_an_object_store_what_it_writes_here(
+def test_a_sweep_writes_the_same_bytes_to_an_object_store(
     runs_a_part: int, whole: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(schema, "RUNS_A_PART", runs_a_part)
@@ -111,7 +111,7 @@ def test_a_sweep_writes_into_an_object_store_what_it_writes_here(
 
 
 @pytest.mark.usefixtures("store")
-def test_rows_and_columns_elsewhere_can_be_chosen_before_they_are_read(
+def test_rows_and_columns_of_a_remote_dataset_are_filtered_before_reading(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: Dataset
 ) -> None:
     monkeypatch.setattr(schema, "RUNS_A_PART", 5)
@@ -126,7 +126,7 @@ def test_rows_and_columns_elsewhere_can_be_chosen_before_they_are_read(
     assert remote.runs.tail(1).collect()["run"].to_list() == [RUNS - 1]
 
 
-def test_what_cannot_be_copied_is_kept_and_the_same_command_goes_on(
+def test_runs_that_cannot_be_copied_are_kept_and_the_same_command_resumes(
     store: MemoryFileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -150,7 +150,7 @@ def says_no(*_arguments: object, **_options: object) -> None:
     raise PermissionError("not yours")
 
 
-def test_provenance_comes_last_for_without_it_nothing_is_a_dataset(
+def test_provenance_is_copied_last(
     store: MemoryFileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -170,7 +170,7 @@ def test_provenance_comes_last_for_without_it_nothing_is_a_dataset(
 
 
 @pytest.mark.usefixtures("store")
-def test_the_commands_read_and_write_datasets_elsewhere(tussle_: Any, tmp_path: Path) -> None:
+def test_the_commands_read_and_write_remote_datasets(tussle_: Any, tmp_path: Path) -> None:
     (tmp_path / "quick.toml").write_text(QUICK)
     remote, second = "memory://bucket/quick", "memory://bucket/second"
     ran = tussle_("run", "quick.toml", "--workers", 1, "-o", remote)
@@ -190,7 +190,7 @@ def test_the_commands_read_and_write_datasets_elsewhere(tussle_: Any, tmp_path: 
     ("address", "reason"),
     [("s3://bucket/out", "Install s3fs to access S3"), ("quark://bucket/out", "quark")],
 )
-def test_a_place_without_its_library_says_what_to_install(
+def test_an_address_without_its_library_is_refused_with_the_package_to_install(
     tussle_: Any, monkeypatch: pytest.MonkeyPatch, address: str, reason: str
 ) -> None:
     monkeypatch.setitem(sys.modules, "s3fs", None)

@@ -1,4 +1,4 @@
-"""What is left of a sweep when the power fails: whatever had its final name, and nothing half written."""
+"""A sweep after a power failure: files with their final name are complete."""
 
 import os
 import shutil
@@ -56,9 +56,7 @@ class Diary:
         return ("sync", path) in self.entries[since:]
 
 
-def test_all_of_a_dataset_is_on_the_disk_before_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dataset_is_synced_before_it_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     diary = Diary(monkeypatch)
     folder = tmp_path / "results" / "here" / "out"
     sweep(SCENARIO, folder, INLINE)
@@ -76,7 +74,7 @@ def test_all_of_a_dataset_is_on_the_disk_before_its_name(
     assert [each for each in around if ("sync", each) not in diary.entries[: renames[1] + 2]] == []
 
 
-def test_a_folder_of_results_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+def test_a_results_folder_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(TussleError, match=r"cannot write .*out\.partial"):
         sweep(SCENARIO, tmp_path / "file" / "out", INLINE)
@@ -107,7 +105,7 @@ def formatted(image: Path) -> Path:
 
 
 @pytest.mark.parametrize("runs", [1, 5, RUNS - 1])
-def test_after_a_power_cut_a_sweep_goes_on_from_the_runs_it_had_stored(tmp_path: Path, runs: int) -> None:
+def test_a_sweep_resumes_from_its_stored_runs_after_a_power_cut(tmp_path: Path, runs: int) -> None:
     reference = sweep(SCENARIO, tmp_path / "reference", INLINE)
     image, cut = formatted(tmp_path / "disk.img"), tmp_path / "cut.img"
     with mounted(image, tmp_path / "disk") as disk:

@@ -1,4 +1,4 @@
-"""Sweeps, with an engine that answers at once."""
+"""Sweeps with an engine that executes runs instantly."""
 
 import filecmp
 import os
@@ -87,7 +87,7 @@ def test_every_run_of_the_plan_is_in_every_table(reference: Dataset) -> None:
     assert runs["base_rtt_ms"].unique().to_list() == [20.0]
 
 
-def test_inner_quantities_are_empty_in_runs_of_other_algorithms(reference: Dataset) -> None:
+def test_internals_are_empty_in_runs_of_other_algorithms(reference: Dataset) -> None:
     joined = reference.samples.join(reference.runs, on="run").collect()
     reno = joined["flows.0.algorithm"] == "reno"
     assert joined.columns[12:14] == ["cubic.quantity", "reno.quantity"]
@@ -104,14 +104,14 @@ def test_processes_write_the_same_bytes_as_one_worker(
     assert reference.provenance["digest"] == again.provenance["digest"]
 
 
-def test_an_executor_of_ones_own_writes_the_same_bytes(reference: Dataset, tmp_path: Path) -> None:
+def test_a_custom_executor_writes_the_same_bytes(reference: Dataset, tmp_path: Path) -> None:
     with ThreadPoolExecutor(3) as threads:
         again = sweep(SCENARIO, tmp_path / "out", SweepSettings(executor=threads, engine=FakeEngine()))
     assert same_files(reference.folder, again.folder)
 
 
 class Forgetful(Executor):
-    """Loses the third task, in its own way."""
+    """An executor that loses the third task."""
 
     tasks = 0
 
@@ -133,7 +133,7 @@ def test_an_executor_that_fails_is_quoted_and_finished_runs_are_kept(tmp_path: P
 
 
 class Counted(ThreadPoolExecutor):
-    """Counts its tasks."""
+    """An executor that counts its tasks."""
 
     tasks = 0
 
@@ -142,7 +142,7 @@ class Counted(ThreadPoolExecutor):
         return super().submit(fn, *args, **kwargs)
 
 
-def test_short_runs_travel_together(tmp_path: Path) -> None:
+def test_short_runs_are_batched_into_one_task(tmp_path: Path) -> None:
     many = SCENARIO.set("repetitions", 20)
     with Counted(1) as executor:
         dataset = sweep(many, tmp_path / "out", SweepSettings(executor=executor, engine=FakeEngine()))
@@ -153,7 +153,7 @@ def test_short_runs_travel_together(tmp_path: Path) -> None:
     assert same_files(dataset.folder, one_by_one.folder)
 
 
-def test_a_run_that_fails_among_others_of_its_task_is_named_and_those_before_are_kept(tmp_path: Path) -> None:
+def test_a_failed_run_of_a_batch_is_named_and_earlier_runs_are_kept(tmp_path: Path) -> None:
     # Runs 0 to 39 are over 10 Mbit/s.
     many, folder = SCENARIO.set("repetitions", 20), tmp_path / "out"
     with Counted(1) as executor:
@@ -163,7 +163,7 @@ def test_a_run_that_fails_among_others_of_its_task_is_named_and_those_before_are
     assert Partial(partial_of(folder)).finished() >= set(range(40))
 
 
-def test_a_run_whose_tables_do_not_fit_is_named_and_those_before_are_kept(tmp_path: Path) -> None:
+def test_a_run_with_invalid_tables_is_named_and_earlier_runs_are_kept(tmp_path: Path) -> None:
     many, folder = SCENARIO.set("repetitions", 20), tmp_path / "out"
     with ThreadPoolExecutor(1) as executor:
         misfit = SweepSettings(executor=executor, engine=MisfitEngine())
@@ -201,7 +201,7 @@ if __name__ == "__main__":
 
 
 def start_sweep(folder: Path, diary: Path, workers: int) -> subprocess.Popen[str]:
-    """A sweep in another process, in a process group of its own as a shell would start it."""
+    """Start a sweep in a process group of its own, like a shell."""
     script = folder.with_name("script.py")
     script.write_text(
         SWEEP_SCRIPT.format(tests=IMPORTED, diary=str(diary), folder=str(folder), workers=workers)
@@ -219,9 +219,7 @@ def wait_until_stored(folder: Path, runs: int) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_sweep_killed_in_the_middle_goes_on_where_it_stopped(
-    reference: Dataset, tmp_path: Path, workers: int
-) -> None:
+def test_a_killed_sweep_resumes_where_it_stopped(reference: Dataset, tmp_path: Path, workers: int) -> None:
     folder, diary = tmp_path / "out", tmp_path / "diary"
     with start_sweep(folder, diary, workers) as process:
         wait_until_stored(folder, 3)
@@ -290,12 +288,12 @@ def test_a_failing_run_is_named_and_the_others_are_kept(tmp_path: Path, workers:
     assert stored(folder) >= 4
 
 
-def test_a_mistake_in_an_engine_is_an_error_that_asks_for_a_report(tmp_path: Path) -> None:
+def test_an_exception_in_an_engine_is_reported_as_a_bug(tmp_path: Path) -> None:
     with pytest.raises(TussleError, match=r"run 0 .*ZeroDivisionError: division by zero .*please report"):
         sweep(SCENARIO, tmp_path / "out", settings(FakeEngine(has_a_mistake)))
 
 
-def test_a_killed_worker_is_a_clear_error_and_the_sweep_can_go_on(reference: Dataset, tmp_path: Path) -> None:
+def test_a_killed_worker_is_reported_and_the_sweep_can_be_resumed(reference: Dataset, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     killed = SweepSettings(workers=2, engine=FakeEngine(is_killed_on_20_mbit_per_s))
     with pytest.raises(TussleError, match=r"worker process ended unexpectedly.*repeat the same command"):
@@ -304,7 +302,7 @@ def test_a_killed_worker_is_a_clear_error_and_the_sweep_can_go_on(reference: Dat
     assert same_files(reference.folder, sweep(SCENARIO, folder, INLINE).folder)
 
 
-def test_a_run_that_the_engine_refuses_is_found_before_anything_runs(tmp_path: Path) -> None:
+def test_a_run_that_the_engine_refuses_is_found_before_the_first_run(tmp_path: Path) -> None:
     diary = tmp_path / "diary"
     engine = FakeEngine(diary=diary, refuses="cubic")
     with pytest.raises(TussleError, match=r"flows.0.algorithm = cubic.*no algorithm cubic here"):
@@ -312,7 +310,7 @@ def test_a_run_that_the_engine_refuses_is_found_before_anything_runs(tmp_path: P
     assert not diary.exists()
 
 
-def test_an_output_folder_that_exists_is_left_alone(tmp_path: Path) -> None:
+def test_an_existing_output_folder_is_not_overwritten(tmp_path: Path) -> None:
     for name in ("file", "folder", "link"):
         path = tmp_path / name
         path.write_text("mine") if name == "file" else path.mkdir() if name == "folder" else path.symlink_to(
@@ -325,9 +323,7 @@ def test_an_output_folder_that_exists_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("parent", ["/proc/nowhere", "{tmp}/file"])
-def test_an_output_folder_that_cannot_be_written_is_found_before_anything_runs(
-    tmp_path: Path, parent: str
-) -> None:
+def test_an_unwritable_output_folder_is_found_before_the_first_run(tmp_path: Path, parent: str) -> None:
     (tmp_path / "file").write_text("")
     diary = tmp_path / "diary"
     folder = Path(parent.format(tmp=tmp_path)) / "out"
@@ -349,7 +345,7 @@ def interrupted_sweep(folder: Path, scenario: Scenario = SCENARIO) -> None:
         (SCENARIO, FakeEngine(version="2"), "engine"),
     ],
 )
-def test_finished_runs_of_another_sweep_are_not_mixed_in(
+def test_finished_runs_of_another_sweep_are_not_reused(
     tmp_path: Path, scenario: Scenario, engine: FakeEngine, differs: str
 ) -> None:
     interrupted_sweep(tmp_path / "out")
@@ -370,7 +366,7 @@ def test_a_sweep_without_finished_runs_does_not_block_another(reference: Dataset
     assert same_files(reference.folder, sweep(SCENARIO, folder, INLINE).folder)
 
 
-def test_a_folder_of_somebody_else_is_not_taken_for_a_store(tmp_path: Path) -> None:
+def test_a_foreign_folder_is_not_used_as_a_store(tmp_path: Path) -> None:
     partial_of(tmp_path / "out").mkdir()
     (partial_of(tmp_path / "out") / "letters").write_text("dear")
     with pytest.raises(TussleError, match=r"is not the store of a sweep \(it holds letters\)"):
@@ -387,7 +383,7 @@ def test_two_sweeps_cannot_share_an_output_folder(tmp_path: Path) -> None:
 
 
 class Repeats(Silent):
-    """Notes how many finished runs are executed again."""
+    """An engine that counts finished runs which are executed a second time."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -411,7 +407,7 @@ def test_a_truncated_stored_run_is_executed_again(reference: Dataset, tmp_path: 
 
 @given(data=st.data())
 @hypothesis_settings(max_examples=60, deadline=None)
-def test_any_changed_byte_of_a_stored_run_is_found(data: st.DataObject) -> None:
+def test_a_changed_byte_of_a_stored_run_is_detected(data: st.DataObject) -> None:
     outcome = execute(Task(0, FakeEngine(), [SCENARIO.runs()[0].run]))
     with tempfile.TemporaryDirectory() as name, open_partial(Path(name) / "out", {"sweep": 1}) as partial:
         partial.store(range(1), outcome.packed)
@@ -438,10 +434,8 @@ def test_stored_runs_without_an_identity_are_executed_again(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the names of open files are in /proc")
-def test_files_are_on_the_disk_before_they_are_renamed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A power cut loses what was not synced: the content of a file, and then the name in its folder."""
+def test_files_are_synced_before_they_are_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut loses unsynced data: the content of a file, and its name in the folder."""
     log: list[tuple[str, ...]] = []
     synced, renamed = os.fsync, Path.replace
 
@@ -546,11 +540,11 @@ def test_progress_counts_runs_finished_earlier_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a b", "a[1]*?", "k=v", "ünï'\"", "$(x);", "%41", "{x}"])
-def test_any_folder_name_will_do(tmp_path: Path, name: str) -> None:
+def test_folder_names_with_unusual_characters_are_accepted(tmp_path: Path, name: str) -> None:
     assert sweep(SCENARIO, tmp_path / name, INLINE).flows.collect().height == 2 * RUNS
 
 
-def test_a_relative_folder_stands_in_the_working_directory(
+def test_a_relative_folder_is_relative_to_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -559,9 +553,7 @@ def test_a_relative_folder_stands_in_the_working_directory(
     assert pl.read_parquet(tmp_path / "out" / "runs.parquet").height == RUNS
 
 
-def test_runs_come_in_the_order_that_is_asked_for_and_the_dataset_is_the_same(
-    reference: Dataset, tmp_path: Path
-) -> None:
+def test_the_order_of_execution_does_not_change_the_dataset(reference: Dataset, tmp_path: Path) -> None:
     def order(name: Order) -> list[str]:
         diary = tmp_path / f"diary-{name}"
         asked = SweepSettings(workers=1, engine=FakeEngine(diary=diary), order=name)

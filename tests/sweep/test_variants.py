@@ -1,4 +1,4 @@
-"""An engine of several variants: an axis that the scenario does not know."""
+"""An engine with several variants, which are an axis outside the scenario."""
 
 import filecmp
 from pathlib import Path
@@ -59,8 +59,8 @@ def test_every_point_runs_on_each_variant_with_the_same_seeds():
     assert all(seeds["old", repetition] == seeds["new", repetition] for repetition in (0, 1))
 
 
-def test_each_variant_executes_what_a_sweep_of_it_alone_would(tmp_path: Path):
-    """An engine sees the run as the scenario has it: nothing tells that there are others."""
+def test_each_variant_executes_the_same_runs_as_a_sweep_without_variants(tmp_path: Path):
+    """An engine receives the run without any trace of other variants."""
     diaries = {name: tmp_path / name for name in ("alone", "old", "new")}
     sweep(SCENARIO, tmp_path / "a", SweepSettings(workers=1, engine=FakeEngine(diary=diaries["alone"])))
     engines = {name: FakeEngine(diary=diaries[name]) for name in ("old", "new")}
@@ -69,14 +69,14 @@ def test_each_variant_executes_what_a_sweep_of_it_alone_would(tmp_path: Path):
 
 
 class Particular(FakeEngine):
-    """An engine that refuses what is not in the format of runs."""
+    """An engine that refuses keys outside the format of runs."""
 
     def execute(self, run: Run) -> dict[str, pl.DataFrame]:
         assert "variant" not in run
         return tables_of(run)
 
 
-def test_an_engine_is_never_shown_the_key_of_the_variant(tmp_path: Path):
+def test_an_engine_does_not_receive_the_key_of_the_variant(tmp_path: Path):
     sweep(SCENARIO, tmp_path / "out", inline(variants(old=Particular(), new=Particular())))
 
 
@@ -87,7 +87,7 @@ def test_the_variant_is_an_axis_like_any_other(dataset: Dataset):
     assert slices[:2] == ["path.rate = 10 Mbit/s, kernel = old", "path.rate = 10 Mbit/s, kernel = new"]
 
 
-def test_provenance_tells_the_facts_of_each_variant_and_a_command_that_repeats_them(dataset: Dataset):
+def test_provenance_has_the_facts_of_each_variant_and_a_command_that_repeats_them(dataset: Dataset):
     assert dataset.provenance["engine"] == {
         "name": "fake",
         "kernel": "old,new",
@@ -103,8 +103,8 @@ def test_any_number_of_workers_writes_the_same_bytes(dataset: Dataset, tmp_path:
     assert same_bytes(dataset, again)
 
 
-def test_a_sweep_that_stopped_goes_on_with_what_is_missing(dataset: Dataset, tmp_path: Path):
-    """Of 16 runs 8 have 10 Mbit/s and come first; the ninth is the first that fails, on either kernel."""
+def test_a_stopped_sweep_resumes_with_the_missing_runs(dataset: Dataset, tmp_path: Path):
+    """The first 8 of 16 runs have 10 Mbit/s; the ninth is the first that fails, on either kernel."""
     failing = {name: FakeEngine(aside=fails_on_20_mbit_per_s, version=TWO[name].version) for name in TWO}
     with pytest.raises(TussleError, match=r"run 8 .*kernel = old.* failed: .*finished runs: 8, kept in"):
         sweep(SCENARIO, tmp_path / "out", inline(variants(**failing)))
@@ -125,7 +125,7 @@ def test_a_sweep_that_stopped_goes_on_with_what_is_missing(dataset: Dataset, tmp
     ],
     ids=["another name", "another order", "another build", "one alone"],
 )
-def test_a_sweep_does_not_go_on_with_other_variants(tmp_path: Path, engine: FakeEngine):
+def test_a_sweep_with_other_variants_is_not_resumed(tmp_path: Path, engine: FakeEngine):
     failing = {name: FakeEngine(aside=fails_on_20_mbit_per_s, version=TWO[name].version) for name in TWO}
     with pytest.raises(TussleError, match="finished runs: 8"):
         sweep(SCENARIO, tmp_path / "out", inline(variants(**failing)))
@@ -133,7 +133,7 @@ def test_a_sweep_does_not_go_on_with_other_variants(tmp_path: Path, engine: Fake
         sweep(SCENARIO, tmp_path / "out", SweepSettings(workers=1, engine=engine))
 
 
-def test_what_one_variant_lacks_is_refused_with_its_name_before_anything_runs(tmp_path: Path):
+def test_a_run_that_one_variant_cannot_execute_is_refused_before_the_first_run(tmp_path: Path):
     diary = tmp_path / "diary"
     engines = {"old": FakeEngine(diary=diary, refuses="cubic"), "new": FakeEngine(diary=diary)}
     with pytest.raises(TussleError, match=r"run 4 \(.*kernel = old, .*\): no algorithm cubic here"):
@@ -141,8 +141,8 @@ def test_what_one_variant_lacks_is_refused_with_its_name_before_anything_runs(tm
     assert not diary.exists()
 
 
-def test_flows_run_alone_on_each_variant_and_are_found_there(tmp_path: Path):
-    """Alone a flow has what the engine gives it there, so that no harm mixes kernels."""
+def test_harm_uses_the_baseline_run_of_the_same_variant(tmp_path: Path):
+    """A flow's baseline goodput depends on the kernel, so that harm must not mix kernels."""
     dataset = sweep(SCENARIO.set("baseline", "on"), tmp_path / "out", inline(variants()))
     assert dataset.baseline is not None
     assert dataset.runs.collect().height == 16
@@ -153,7 +153,7 @@ def test_flows_run_alone_on_each_variant_and_are_found_there(tmp_path: Path):
     assert REGISTRY["harm"].compute(dataset).height == 32
 
 
-def test_more_runs_than_a_dataset_holds_are_refused():
+def test_a_sweep_with_too_many_runs_for_a_dataset_is_refused():
     many = SCENARIO.set("repetitions", MOST_RUNS // 8 + 1)
     with pytest.raises(TussleError, match=r"--kernel: 50004 runs on each of 2 are more than 100000; give"):
         runs_of(many, variants())

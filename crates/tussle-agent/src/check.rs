@@ -8,6 +8,7 @@ use tussle_core::Run;
 use tussle_core::run::application::ApplicationSpec;
 use tussle_core::run::{FlowSpec, Sampling};
 
+use crate::host_settings;
 use crate::network::{Datapath, Network, Refusal, buffers};
 
 /// Reads a run from stdin. Prints the kernel's parameters, one per line. The error is the first part of the
@@ -26,6 +27,7 @@ pub(crate) fn check(network: &str) -> anyhow::Result<ExitCode> {
 /// Kernel parameters for a run that the kernel can honour.
 fn honoured(run: &Run, datapath: Datapath) -> anyhow::Result<Vec<String>> {
     honoured_by_sockets(run)?;
+    host_settings::check(run)?;
     let mut parameters = module_parameters(&run.flows)?;
     Network::plan(run, datapath)?;
     parameters.push(format!("mem={}M", buffers::guest_bytes(run) >> 20));

@@ -16,6 +16,7 @@ mod confine;
 mod execute;
 #[cfg(target_os = "linux")]
 mod guest;
+mod host_settings;
 #[cfg(target_os = "linux")]
 mod join;
 #[cfg(target_os = "linux")]

@@ -13,7 +13,8 @@ use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
 };
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
 };
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
@@ -199,8 +200,12 @@ pub(crate) fn discipline(device: &str, kind: &str) -> anyhow::Result<RouteNetlin
     Ok(RouteNetlinkMessage::NewQueueDiscipline(message))
 }
 
-/// A route by a device to an address; `None` is the default route.
-pub(crate) fn route(to: Option<Ipv4Addr>, device: &str) -> anyhow::Result<RouteNetlinkMessage> {
+/// A route by a device to an address, with metrics for its connections; `None` is the default route.
+pub(crate) fn route(
+    to: Option<Ipv4Addr>,
+    device: &str,
+    metrics: &[RouteMetric],
+) -> anyhow::Result<RouteNetlinkMessage> {
     let mut message = RouteMessage::default();
     message.header = RouteHeader {
         address_family: AddressFamily::Inet,
@@ -212,6 +217,7 @@ pub(crate) fn route(to: Option<Ipv4Addr>, device: &str) -> anyhow::Result<RouteN
         ..RouteHeader::default()
     };
     let to = to.map(|address| RouteAttribute::Destination(RouteAddress::Inet(address)));
-    message.attributes = to.into_iter().chain([RouteAttribute::Oif(index(device)?)]).collect();
+    let metrics = (!metrics.is_empty()).then(|| RouteAttribute::Metrics(metrics.to_vec()));
+    message.attributes = to.into_iter().chain([RouteAttribute::Oif(index(device)?)]).chain(metrics).collect();
     Ok(RouteNetlinkMessage::NewRoute(message))
 }

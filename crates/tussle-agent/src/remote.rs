@@ -154,7 +154,7 @@ pub(crate) fn serve(file: &str) -> anyhow::Result<ExitCode> {
 /// Checks that TCP timestamps have a random offset on this host. A host's settings are never changed, so that
 /// a run cannot require another setting.
 fn has_default_timestamps() -> anyhow::Result<()> {
-    let set = namespace::read(namespace::TIMESTAMPS)?;
+    let set = namespace::read("net/ipv4/tcp_timestamps")?;
     ensure!(
         set == "1",
         "hosts.timestamps: random, but net.ipv4.tcp_timestamps is {set} here; \

@@ -13,7 +13,7 @@ pub(crate) const TCP_INFO_MAX_BYTES: usize = 512;
 ///
 /// # Errors
 /// Fails where `getsockopt` fails.
-#[expect(unsafe_code, reason = "nix knows the option only with libc's structure, which lacks most fields")]
+#[expect(unsafe_code, reason = "nix supports the option only with libc's structure, which lacks most fields")]
 pub(crate) fn tcp_info(socket: impl AsFd) -> nix::Result<([u8; TCP_INFO_MAX_BYTES], usize)> {
     let mut bytes = [0; TCP_INFO_MAX_BYTES];
     let mut length = libc::socklen_t::try_from(TCP_INFO_MAX_BYTES).expect("fits");
@@ -63,7 +63,7 @@ pub(crate) fn set_extended_state(child: Pid, state: &mut [u8]) -> nix::Result<()
 }
 
 /// Moves a register set between a child and `state`, and returns the number of bytes moved.
-#[expect(unsafe_code, reason = "nix knows register sets of a fixed size only")]
+#[expect(unsafe_code, reason = "nix supports register sets of a fixed size only")]
 fn register_set(request: libc::c_uint, child: Pid, state: &mut [u8]) -> nix::Result<usize> {
     let mut register_set = libc::iovec { iov_base: state.as_mut_ptr().cast(), iov_len: state.len() };
     // SAFETY: the kernel reads or writes at most `iov_len` bytes of `state`, and sets `iov_len` to their
@@ -103,7 +103,7 @@ pub(crate) fn seed_kernel(seed: u64) -> std::io::Result<()> {
     }
     let size_bytes = libc::c_int::try_from(size_of_val(&words)).expect("small");
     let pool = PoolInfo { entropy_bits: 8 * size_bytes, size_bytes, words };
-    // SAFETY: the request reads one PoolInfo, whose `size_bytes` tells how long its array is; the number of
+    // SAFETY: the request reads one PoolInfo, whose `size_bytes` is the length of its array; the number of
     // the request counts the two integers alone.
     unsafe { request::add_entropy(device.as_raw_fd(), (&raw const pool).cast()) }?;
     Ok(())
@@ -330,7 +330,7 @@ mod device_request {
 /// Answer of a device to a request of `include/uapi/linux/ethtool.h` for one number. Any socket will do.
 ///
 /// # Errors
-/// Fails where the device does not know the request.
+/// Fails where the device does not support the request.
 #[expect(unsafe_code, reason = "nix offers no call for this request")]
 pub(crate) fn ethtool(socket: impl AsFd, device: &str, command: u32) -> nix::Result<u32> {
     let mut asked = EthtoolValue { command, value: 0 };

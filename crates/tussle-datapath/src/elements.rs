@@ -37,7 +37,7 @@ pub struct Elements<S> {
     /// Range of the steps of each flow, on the forward path and on the reverse path.
     steps_of: Vec<[Range<usize>; 2]>,
     slots: S,
-    /// Packets that have left the last element of their way.
+    /// Packets that have left the last element of their path.
     left: VecDeque<Left>,
     dropped: Vec<Packet>,
     tally: Tally,
@@ -66,7 +66,7 @@ impl Crossed {
     }
 }
 
-/// A step of a packet on its way.
+/// A step of a packet on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// Crosses the element with this index.
@@ -105,23 +105,24 @@ impl<S: Slots> Elements<S> {
     pub fn between_devices(run: &Run, elements: &[usize], slots: S) -> Result<Elements<S>, String> {
         let mut made = Elements::build(run, elements, slots)?;
         for flow in &run.flows {
-            let ways = [&flow.forward, &flow.reverse].map(|path| made.add_way(run, path, None));
-            made.steps_of.push(ways);
+            let paths = [&flow.forward, &flow.reverse].map(|path| made.add_path(run, path, None));
+            made.steps_of.push(paths);
         }
         Ok(made)
     }
 
     /// Builds all elements of a run, as the whole path between its hosts. The exit is the index of a flow's
-    /// sender, or the number of flows for the host of all receivers.
+    /// sender, or the number of flows and the index of the receiver (`Run::receivers`).
     ///
     /// # Errors
     /// A sentence on an invalid setting.
     pub fn between_hosts(run: &Run, slots: S) -> Result<Elements<S>, String> {
         let all: Vec<usize> = (0..run.elements.len()).collect();
         let mut made = Elements::build(run, &all, slots)?;
+        let receivers = run.receivers();
         for (sender, flow) in run.flows.iter().enumerate() {
-            let forward = made.add_way(run, &flow.forward, Some(run.flows.len()));
-            let reverse = made.add_way(run, &flow.reverse, Some(sender));
+            let forward = made.add_path(run, &flow.forward, Some(run.flows.len() + receivers[sender]));
+            let reverse = made.add_path(run, &flow.reverse, Some(sender));
             made.steps_of.push([forward, reverse]);
         }
         Ok(made)
@@ -152,7 +153,7 @@ impl<S: Slots> Elements<S> {
 
     /// Adds the steps of a path, and returns their range. Without a host at its end, a packet leaves after each
     /// group of consecutive elements.
-    fn add_way(&mut self, run: &Run, path: &[String], host: Option<usize>) -> Range<usize> {
+    fn add_path(&mut self, run: &Run, path: &[String], host: Option<usize>) -> Range<usize> {
         let begin = self.steps.len();
         let index = |name: &String| run.elements.iter().position(|element| element.name == *name);
         let path: Vec<usize> = path.iter().filter_map(index).collect();
@@ -170,17 +171,17 @@ impl<S: Slots> Elements<S> {
         begin..self.steps.len()
     }
 
-    /// The packet with these headers, where its way begins, or where it enters `element`. Its `number` is still
+    /// The packet with these headers, where its path begins, or where it enters `element`. Its `number` is still
     /// open. `None` for a packet of no flow.
     pub fn packet(&self, header: &[u8], size_bytes: u32, element: Option<usize>) -> Option<Packet> {
         let (packet, destination) = read(header, size_bytes)?;
         let (flow, direction) = flow_towards(destination)?;
-        let mut way = self.steps_of.get(flow)?[usize::from(direction == Direction::Reverse)].clone();
+        let mut steps = self.steps_of.get(flow)?[usize::from(direction == Direction::Reverse)].clone();
         let step =
-            way.find(|step| element.is_none_or(|element| self.steps[*step] == Step::Cross(element)))?;
+            steps.find(|step| element.is_none_or(|element| self.steps[*step] == Step::Cross(element)))?;
         Some(Packet {
             flow: u32::try_from(flow).expect("there are few flows"),
-            hop: u32::try_from(step).expect("there are few elements on a way"),
+            hop: u32::try_from(step).expect("there are few elements on a path"),
             ..packet
         })
     }
@@ -204,7 +205,7 @@ impl<S: Slots> Elements<S> {
             && at <= now
         {
             self.now = self.now.max(at);
-            let crossed = self.of_run[index].as_mut().expect("it has a packet");
+            let crossed = self.of_run[index].as_mut().expect("the element has a packet");
             let released = crossed.element.release(at, &mut self.dropped);
             self.settle(index);
             if let Some(packet) = released {
@@ -357,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_pass_all_elements_that_follow_each_other_and_leave_by_the_last() {
+    fn packets_pass_consecutive_elements_and_leave_at_the_last() {
         let mut elements = crossed(&serde_json::json!([delay("one", 3), delay("two", 4)]), None);
         let bytes = data(1);
         enter(&mut elements, 0, &bytes, Time::from_ms(1));
@@ -374,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_of_linux_lie_between() {
+    fn packets_leave_for_elements_of_linux() {
         let periodic = |name| serde_json::json!({"name": name, "kind": "loss_periodic", "every_packets": 2});
         let run = serde_json::json!([periodic("one"), delay("two", 4), periodic("three")]);
         let mut elements = crossed(&run, Some(&[0, 2]));
@@ -465,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_no_flow_are_ignored() {
+    fn packets_that_belong_to_no_flow_are_ignored() {
         let mut elements = crossed(&serde_json::json!([delay("one", 3)]), None);
         enter(&mut elements, 0, &segment(receiver_address(2), 0), Time::ZERO);
         enter(&mut elements, 0, &[0x60; 48], Time::ZERO);

@@ -155,9 +155,14 @@ impl NextLoss {
     }
 }
 
-/// Size in bytes of the largest structure: the driver has room for it.
-pub const LARGEST_BYTES: usize = size_of::<Observe>();
-const _: () = assert!(size_of::<Tally>() <= LARGEST_BYTES && size_of::<NextLoss>() <= LARGEST_BYTES);
+/// Size in bytes of the buffer for a request in `kernel/driver/tussle.c`.
+const LARGEST_REQUEST: usize = 256;
+const _: () = assert!(
+    size_of::<Observe>() <= LARGEST_REQUEST
+        && size_of::<Tally>() <= LARGEST_REQUEST
+        && size_of::<Copies>() <= LARGEST_REQUEST
+        && size_of::<NextLoss>() <= LARGEST_REQUEST
+);
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! The preamble: the first bytes of a connection, in clear, which tell its purpose.
+//! The preamble: the first bytes of a connection, in clear, which state its purpose.
 
 /// First bytes of every connection; the digit is the version of the preamble.
 const MAGIC: &[u8; 7] = b"tussle1";

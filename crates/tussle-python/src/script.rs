@@ -12,11 +12,14 @@ pub(crate) fn play_script(script_json: &str) -> PyResult<String> {
     serde_json::to_string(&Verdict::from(play(&script))).map_err(sentence)
 }
 
-/// Return a random packet script, recorded from the simulator, as JSON.
+/// Return a random packet script between hosts with those settings, recorded from the simulator, as JSON.
 #[pyfunction]
-pub(crate) fn random_packet_script(algorithm: &str, seed: u64) -> PyResult<String> {
-    let script =
-        random_script(algorithm, seed).map_err(|problem| PyValueError::new_err(problem.to_string()))?;
+#[pyo3(signature = (algorithm, seed, hosts_json = "{}"))]
+pub(crate) fn random_packet_script(algorithm: &str, seed: u64, hosts_json: &str) -> PyResult<String> {
+    let hosts = serde_json::from_str(hosts_json)
+        .map_err(|problem| PyValueError::new_err(without_place(&problem.to_string())))?;
+    let script = random_script(algorithm, hosts, seed)
+        .map_err(|problem| PyValueError::new_err(problem.to_string()))?;
     serde_json::to_string(&script).map_err(|problem| PyValueError::new_err(problem.to_string()))
 }
 

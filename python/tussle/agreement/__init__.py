@@ -5,7 +5,7 @@ computes the differences of their results, and `write` shows them in HTML pages.
 """
 
 from tussle.agreement._bounds import BOUNDED, BOUNDS, Bound, Verdict
-from tussle.agreement._cells import GRIDS, REPETITIONS, Grid, scenarios
+from tussle.agreement._cells import GRIDS, HOSTS, REPETITIONS, Grid, scenarios
 from tussle.agreement._charts import distribution
 from tussle.agreement._compare import Agreement, Pair, compare
 from tussle.agreement._pages import About, save_differences, write
@@ -16,6 +16,7 @@ __all__ = [
     "BOUNDED",
     "BOUNDS",
     "GRIDS",
+    "HOSTS",
     "QUANTITIES",
     "REPETITIONS",
     "About",

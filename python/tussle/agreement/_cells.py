@@ -79,6 +79,21 @@ GRIDS = {
 `quick` has no rates above 100 Mbit/s and shorter runs, so that it takes minutes."""
 
 
+HOSTS: tuple[dict[str, Any], ...] = (
+    {"sack": False},
+    {"dsack": False},
+    {"recovery": "rfc6675"},
+    {"tlp": False},
+    {"frto": False},
+    {"initial_cwnd": 3},
+    {"initial_ssthresh": 20},
+    {"growth": "ack"},
+    {"slow_start_after_idle": False},
+)
+"""Settings of hosts that Linux has, each in place of its default. `hystart` is a parameter of one algorithm,
+and `hz` needs another kernel."""
+
+
 def scenarios(grid: Grid, algorithms: Sequence[str]) -> dict[str, Scenario]:
     """Return the scenarios of a grid, by the name of their arrangement or `ONE_WITHOUT_LOSS`."""
     from scipy.stats import qmc

@@ -17,6 +17,7 @@ from tussle.cli._sweep import SweepMeans
 from tussle.cli._terminal import INTERRUPTED, complain, progress_console, show_whole
 from tussle.errors import TussleError, unknown
 from tussle.scenario import Scenario
+from tussle.scenario.axes import written
 
 if TYPE_CHECKING:
     from tussle.agreement import Agreement
@@ -55,6 +56,12 @@ def agree(
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="Seed of the sample of cells.", show_default="the grid's")
     ] = None,
+    hosts: Annotated[
+        bool,
+        typer.Option(
+            "--hosts", help="Repeat the grid with each setting of `[hosts]` that Linux has, one at a time."
+        ),
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -81,9 +88,10 @@ def agree(
 
     Cells are samples over rate, round-trip time, buffer, loss, flows and algorithms. The exit status is 1
     when a difference exceeds its bound by more than the randomness between runs explains. With several
-    kernels, the simulator is compared with each of them, and each has a folder of datasets and pages.
+    kernels, the simulator is compared with each of them. Each kernel, and with `--hosts` each setting, has a
+    folder of datasets and pages.
     """
-    from tussle.agreement import GRIDS, About, Pair, compare, scenarios, write
+    from tussle.agreement import GRIDS, HOSTS, scenarios
 
     if grid not in GRIDS:
         raise TussleError(f"--grid: {unknown('grid', grid, GRIDS)}")
@@ -94,27 +102,46 @@ def agree(
     names = _of_linux(algorithms)
     folder = output or RESULTS / "-".join(["agree", grid, *(f"{key}-{changed[key]}" for key in changed)])
     linux = engines_of("kernel", KernelChoice(kernel=kernel))
-    chosen = scenarios(sampled, names)
-    results: dict[str, Mapping[str, Dataset]] = {}
+    cells_by_name = scenarios(sampled, names)
+    flags = ["--hosts"] if hosts else []
+    command = ["tussle", "agree", *_options(algorithms, grid, changed | _given(kernel)), *flags]
+    engines = {**engines_of("sim", KernelChoice()), **linux}
+    hows = {
+        name: _How(SweepMeans(each, workers, cluster), each.name == reuse) for name, each in engines.items()
+    }
+    is_broken = False
     try:
-        for name, engine in {**engines_of("sim", KernelChoice()), **linux}.items():
-            means = SweepMeans(engine, workers, cluster)
-            results[name] = _results(chosen, folder / name, _How(means, engine.name == reuse))
+        for settings in HOSTS if hosts else ({},):
+            place = folder.joinpath(*(f"{key}-{written(value)}" for key, value in settings.items()))
+            if settings:
+                typer.echo(", ".join(f"hosts.{key} = {written(value)}" for key, value in settings.items()))
+            given = {f"hosts.{key}": value for key, value in settings.items()}
+            chosen = {name: cell.with_settings(given) for name, cell in cells_by_name.items()}
+            results = {name: _results(chosen, place / name, how) for name, how in hows.items()}
+            is_broken |= _compared(results, place, shlex.join(command))
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or f"interrupted; repeat the same command to go on in {folder}")
         raise typer.Exit(INTERRUPTED) from None
-    command = shlex.join(["tussle", "agree", *_options(algorithms, grid, changed | _given(kernel))])
+    if is_broken:
+        raise typer.Exit(_BROKEN)
+
+
+def _compared(results: Mapping[str, "Mapping[str, Dataset]"], folder: Path, command: str) -> bool:
+    """Compare the simulator with each kernel, write and print the differences; whether a bound is broken."""
+    from tussle.agreement import About, Pair, compare, write
+
+    simulated, *linux = results
     is_broken = False
     for name in linux:
         called = (_SIMULATOR, name.removeprefix("kernel-") if len(linux) > 1 else _LINUX)
-        agreement = compare({cell: Pair(results["sim"][cell], results[name][cell]) for cell in chosen})
+        cells = results[simulated]
+        agreement = compare({cell: Pair(cells[cell], results[name][cell]) for cell in cells})
         about = About(command, datetime.now(UTC).date().isoformat(), called)
         page = write(agreement, folder / name if len(linux) > 1 else folder, about)
         _show(agreement, called)
         typer.echo(f"pages: {page}")
         is_broken = is_broken or agreement.is_broken
-    if is_broken:
-        raise typer.Exit(_BROKEN)
+    return is_broken
 
 
 def _given(kernel: str | None) -> dict[str, str]:

@@ -50,7 +50,11 @@ def export(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="The file.", show_default="WHAT.csv, or as the format"
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The file.",
+            show_default="WHAT with the suffix of the format",
         ),
     ] = None,
     summary: Annotated[

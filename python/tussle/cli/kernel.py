@@ -37,7 +37,9 @@ def build(
     name: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Name of the kernel, for `--kernel`.", show_default="the source's name"
+            metavar="NAME",
+            help="Name of the kernel, for `--kernel`.",
+            show_default="the source's name, and -100hz with --hz 100",
         ),
     ] = None,
     hz: Annotated[

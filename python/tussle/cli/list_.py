@@ -44,6 +44,12 @@ def _profiles() -> tuple[list[Entry], str]:
     return [_public(profile) for profile in profiles().values()], "about"
 
 
+def _host_profiles() -> tuple[list[Entry], str]:
+    from tussle.host_profiles import host_profiles
+
+    return [_public(profile) for profile in host_profiles().values()], "about"
+
+
 def _scenarios() -> tuple[list[Entry], str]:
     from tussle.scenario import Scenario, ready_scenarios
 
@@ -98,6 +104,7 @@ _LISTS: dict[str, Callable[[], tuple[list[Entry], str]]] = {
     "queues": _queues,
     "elements": _elements,
     "profiles": _profiles,
+    "host-profiles": _host_profiles,
     "scenarios": _scenarios,
     "metrics": _metrics,
     "figures": _figures,
@@ -108,9 +115,9 @@ _LISTS: dict[str, Callable[[], tuple[list[Entry], str]]] = {
 
 
 def show_list(
-    what: Annotated[str, typer.Argument(metavar="|".join(_LISTS))],
+    what: Annotated[str, typer.Argument(metavar="|".join(_LISTS), help="The list to print.")],
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all that is known, as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all facts about each, as JSON.")] = False,
 ) -> None:
     """List algorithms, profiles, metrics and so on, with a line about each."""
     if what not in _LISTS:

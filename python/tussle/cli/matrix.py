@@ -82,7 +82,7 @@ def matrix(
     with _naming_options():
         pairs = Scenario.from_dict(
             {
-                "question": f"Which of {', '.join(names)} share a bottleneck fairly, whoever starts first?",
+                "question": f"Which of {', '.join(names)} share a bottleneck fairly in both orders?",
                 "duration": duration or _TO_BE_CHOSEN,
                 # Flows on a drop-tail queue can lock in phase, so that repetitions differ a little.
                 "start_jitter": "20 ms",

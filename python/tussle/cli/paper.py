@@ -45,7 +45,9 @@ def paper(
     ] = "sim",
     quick: Annotated[
         bool,
-        typer.Option("--quick/--full", help="Run fewer points and shorter runs, or the whole study."),
+        typer.Option(
+            "--quick/--full", help="Run fewer points and shorter runs; --full runs the whole study."
+        ),
     ] = False,
     algorithms: Annotated[
         str | None,

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 import tussle
-from tussle.engines._sockets import refuse_own
+from tussle.engines._sockets import refuse_own, refuse_settings
 from tussle.errors import TussleError
 from tussle.hosts import Hosts, read_hosts
 from tussle.hosts.connection import HostLost
@@ -47,11 +47,7 @@ class HostsEngine:
     def check(self, run: Mapping[str, Any]) -> None:
         """Raise TussleError when a machine is missing, or cannot honour any part of `run`."""
         refuse_own(run)
-        if run.get("hosts", {}).get("timestamps", "random") != "random":
-            raise TussleError(
-                "hosts.timestamps: the engine hosts leaves the settings of its machines as they are, and "
-                "their clocks did not start together; give random"
-            )
+        refuse_settings(run, self.name)
         self._refuse_paths(run["elements"])
         senders = self.hosts().sender_of([flow["name"] for flow in run["flows"]])
         fleet = self._connected()

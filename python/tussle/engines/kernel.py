@@ -12,8 +12,8 @@ import polars as pl
 import tussle
 from tussle.dataset import ENGINE_TABLES
 from tussle.engines._sockets import refuse_own
-from tussle.kernel import Kernel, qdiscs
-from tussle.kernel.guest import NETWORKS, UserMode, boot_words
+from tussle.kernel import USUAL_HZ, Kernel, qdiscs
+from tussle.kernel.guest import AUTO, UserMode, boot_words, datapath
 from tussle.kernel.host import confinement, state_sizes
 
 _MS = 1_000_000
@@ -32,6 +32,10 @@ class Machine(Protocol):
         """Raise TussleError when the kernel, or a program that it needs, is missing."""
         ...
 
+    def ticking(self, hz: int) -> "Machine":
+        """Return this machine with a kernel of `hz` ticks per second; raises TussleError if there is none."""
+        ...
+
     def facts(self) -> Mapping[str, str]:
         """Return the facts for provenance that decide results."""
         ...
@@ -46,7 +50,7 @@ class KernelEngine:
     """Linux itself in virtual time (crates/tussle-agent)."""
 
     machine: Machine = field(default_factory=UserMode)
-    network: str = NETWORKS[0]
+    network: str = AUTO
     """Datapath, one of NETWORKS."""
 
     name = "kernel"
@@ -54,8 +58,8 @@ class KernelEngine:
 
     @property
     def datapath(self) -> str:
-        """The datapath that is used: never `auto`."""
-        return self.machine.best_network if self.network == NETWORKS[0] else self.network
+        """The datapath that is used: never `auto`. Raises TussleError if the machine cannot have it."""
+        return datapath(self.network, self.machine.best_network)
 
     def about(self) -> Mapping[str, str]:
         """Return name and version, the datapath, the kernel with its digests, and the guest's programs."""
@@ -69,14 +73,18 @@ class KernelEngine:
     def check(self, run: Mapping[str, Any]) -> None:
         """Raise TussleError when Linux cannot honour any part of `run`, or there is no kernel."""
         refuse_own(run)
-        self.machine.check()
+        self._machine(run).check()
         boot_words(run, self.datapath)
 
     def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         """Boot a guest for the run; raises TussleError when it cannot be honoured, or the guest fails."""
         with tempfile.TemporaryDirectory(prefix="tussle-") as folder:
-            self.machine.execute(run, boot_words(run, self.datapath), Path(folder))
+            self._machine(run).execute(run, boot_words(run, self.datapath), Path(folder))
             return {name: pl.read_ipc_stream(Path(folder) / f"{name}.arrow") for name in ENGINE_TABLES}
+
+    def _machine(self, run: Mapping[str, Any]) -> Machine:
+        """Return the machine with the tick of the run's hosts; raises TussleError if there is none."""
+        return self.machine.ticking(run.get("hosts", {}).get("hz", USUAL_HZ))
 
     def close(self) -> None:
         """Do nothing: nothing is open between runs."""

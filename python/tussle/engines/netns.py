@@ -15,10 +15,10 @@ import polars as pl
 
 import tussle
 from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES
-from tussle.engines._sockets import refuse_own
+from tussle.engines._sockets import refuse_own, refuse_ticks
 from tussle.errors import TussleError
 from tussle.kernel.agent import agent
-from tussle.kernel.guest import boot
+from tussle.kernel.guest import AUTO, MIXED, boot, datapath
 
 _PATIENCE_S = 60.0
 """Time for building the network, and for draining it."""
@@ -29,18 +29,23 @@ _ROOT = 0
 class NamespacesEngine:
     """This host's kernel in real time, over namespaces, veth, tbf, netem and TUN (crates/tussle-agent)."""
 
-    network: str = "mixed"
+    network: str = AUTO
     """Datapath, one of NETWORKS."""
 
     name = "netns"
     at_once = 1
+
+    @property
+    def datapath(self) -> str:
+        """The datapath that is asked for: never `auto`. Raises TussleError for the driver of guests."""
+        return datapath(self.network, MIXED)
 
     def about(self) -> Mapping[str, str]:
         """Return name and version, the datapath, the host, its kernel and CPUs, and the agent's digest."""
         return {
             "name": self.name,
             "version": tussle.__version__,
-            "network": self.network,
+            "network": self.datapath,
             "host": platform.node(),
             "host_kernel": platform.release(),
             "cpus": str(os.cpu_count()),
@@ -50,6 +55,7 @@ class NamespacesEngine:
     def check(self, run: Mapping[str, Any]) -> None:
         """Raise TussleError when this host cannot honour any part of `run`, or the user is not root."""
         refuse_own(run)
+        refuse_ticks(run, "this host's kernel")
         if os.geteuid() != _ROOT:
             raise TussleError(
                 "the engine netns makes network namespaces, which needs root: sudo tussle …; the engine "
@@ -77,7 +83,7 @@ class NamespacesEngine:
 
     def _network(self, run: Mapping[str, Any]) -> str:
         """Return the datapath for the run on this host; raises TussleError with what it cannot honour."""
-        command = [agent(), "netns", "check", self.network]
+        command = [agent(), "netns", "check", self.datapath]
         checked = subprocess.run(command, input=json.dumps(run), capture_output=True, text=True)  # noqa: PLW1510, S603 (its status is looked at)
         if checked.returncode:
             raise TussleError(checked.stderr.strip())

@@ -66,7 +66,7 @@ def cell_table(tables: Tables) -> pl.DataFrame:
 def shades(tables: Tables, cells: pl.DataFrame, metric: str) -> Shades:
     """Return the numbers and colours of a quantity for each pair of `cells`, which is a `cell_table`.
 
-    Raises TussleError for an unknown quantity, and when the tables do not tell it.
+    Raises TussleError for an unknown quantity, and when the tables do not have it.
     """
     if metric == SHARE:
         return _shares(cells)

@@ -7,7 +7,7 @@ import polars as pl
 from tussle.figures._buffer import PACKET_BITS
 from tussle.metrics import Tables
 
-_EXPLAINED = "above the link rate: data that waited for a lost packet, delivered all at once"
+_EXPLAINED = "values above the link rate: data that waited for a retransmission and were delivered at once"
 
 
 def above_link(tables: Tables, goodputs_bit_per_s: pl.Series) -> str:

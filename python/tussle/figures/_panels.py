@@ -31,7 +31,7 @@ class Panels:
 
 
 def each_point(tables: Tables, view: View, panels: Panels) -> Chart:
-    """Draw the run that stands for each point; with several points, as small panels side by side."""
+    """Draw the representative run of each point; several points are small panels side by side."""
     chosen = representative_runs(tables).rows()
     if view.point is not None:
         chosen = [(point, run) for point, run in chosen if point == view.point]

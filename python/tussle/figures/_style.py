@@ -63,11 +63,11 @@ def shown_interval(tables: Tables, view: View) -> tuple[float, float]:
 
 
 def refuse_nothing(shown: pl.DataFrame, view: View) -> None:
-    """Raise TussleError when nothing was recorded in the part of the time that is to be drawn."""
+    """Raise TussleError when there are no samples in the interval to draw."""
     if view.between_s and shown.is_empty():
         start_s, end_s = view.between_s
         raise TussleError(
-            f"nothing was recorded from {start_s:g} s to {end_s:g} s; choose more with --from and --to."
+            f"there are no samples from {start_s:g} s to {end_s:g} s; choose others with --from and --to."
         )
 
 

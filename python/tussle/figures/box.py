@@ -23,7 +23,7 @@ _TILTED_FROM = 7
 def draw(tables: Tables, view: View) -> Chart:
     """Draw a box for each algorithm: quartiles, whiskers to 1.5 times their distance, outliers, the mean."""
     chosen, values = spread(tables, view.metric or "goodput", view)
-    circles = "circles: beyond; " if view.outliers == "shown" else ""
+    circles = "circles: outliers; " if view.outliers == "shown" else ""
     remark = f"box: quartiles and median; whiskers: 1.5 times their distance; {circles}cross: mean"
     title = alt.TitleParams(f"Spread of the {chosen.words}", subtitle=remark)
     return in_networks(values, partial(_panel, chosen, view.outliers)).properties(title=title)

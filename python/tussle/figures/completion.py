@@ -66,14 +66,14 @@ def _link(tables: Tables, shown: pl.DataFrame) -> list[alt.Chart]:
 
 
 def _remark(left: int) -> str:
-    parts = ["lines: medians", "dashed: the link alone"]
+    parts = ["lines: medians", "dashed: transmission time on the link"]
     return "; ".join([*parts, f"{left} flows did not end within their runs"] if left else parts)
 
 
 FIGURE = Figure(
     name="completion",
     shows="Completion time of each flow that ends against its size, both on logarithmic axes, with the "
-    "medians by algorithm and what the link alone would take.",
+    "medians by algorithm and the transmission time on the link.",
     needs=(),
     draw=draw,
 )

@@ -27,7 +27,7 @@ _COLOUR = AMOUNTS[-2]
 
 def draw(tables: Tables, view: View) -> Chart:
     """Draw Jain's index of each point against time, and its least possible value."""
-    remark = "1: all get the same; dashed: what it is when one flow gets everything; shaded: what is measured"
+    remark = "1: all get the same; dashed: one flow gets everything; shaded: the measured interval"
     return each_point(tables, view, Panels("Fairness against time", remark, _panel))
 
 

@@ -38,9 +38,9 @@ def draw(tables: Tables, view: View) -> Chart:
     least = percent(THRESHOLD)
     remarks = [
         _largest(groups),
-        f"line: both have at least {least}, whoever starts first",
-        "dashed: it depends on the order; dotted: unclear",
-        "hollow: two flows of it do not share fairly; around the circle: from the meekest to the greediest",
+        f"solid line: both have at least {least}, in both orders of start",
+        "dashed line: the verdict depends on the order; dotted line: unclear",
+        "hollow dot: two flows of the algorithm do not share fairly; around the circle: by increasing share",
     ]
     return chart.properties(title=alt.TitleParams("Who shares fairly with whom", subtitle=remarks))
 

@@ -26,7 +26,7 @@ def draw(tables: Tables, view: View) -> Chart:
     counts = tables.flows.group_by("run").len().collect()["len"].unique().to_list()
     if counts != [_PAIR]:
         raise TussleError("a phase plot needs runs of two flows each.")
-    remark = "each dot an interval, dark: late; dashed: both get the same"
+    remark = "dots: intervals, darker with time; dashed: both get the same"
     if not tables.runs.filter(pl.col("link_rate_bit_per_s").is_not_null()).collect().is_empty():
         remark += "; dotted: the link is full"
     return each_point(tables, view, Panels("Phase of two flows", remark, _panel, _caution))

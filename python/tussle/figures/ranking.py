@@ -1,4 +1,4 @@
-"""Algorithms from the greediest to the meekest, or by any other quantity."""
+"""Algorithms ranked by their share, or by another metric."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def _values(tables: Tables, chosen: Quantity) -> tuple[pl.DataFrame, str]:
     if mixed.is_empty():
         return values.select(kept), "dots: flows; bars: medians"
     against = values.join(mixed, on="point", how="semi").sort("point", "flow").select(kept)
-    return against, "dots: against each other algorithm, first or second; bars: medians"
+    return against, "dots: flows against each other algorithm, in both orders; bars: medians"
 
 
 FIGURE = Figure(
     name="ranking",
-    shows="Algorithms ranked by the median of a metric, their share if none is chosen: a dot for each flow, "
+    shows="Algorithms ranked by the median of a metric, by default their share: a dot for each flow, "
     "against each other algorithm where pairs are compared, and a bar at the median.",
     needs=(),
     draw=draw,

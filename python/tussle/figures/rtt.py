@@ -34,9 +34,7 @@ _OF_SEVERAL = 0.7
 
 def draw(tables: Tables, view: View) -> Chart:
     """Draw the latest round-trip time of each flow of each point against time."""
-    return each_point(
-        tables, view, Panels("RTT against time", "shaded: the interval that is measured", _panel)
-    )
+    return each_point(tables, view, Panels("RTT against time", "shaded: the measured interval", _panel))
 
 
 def _panel(tables: Tables, view: View) -> Chart:
@@ -96,7 +94,7 @@ def _named(panel: alt.LayerChart, row: list[Line]) -> alt.LayerChart:
 FIGURE = Figure(
     name="rtt",
     shows="Latest round-trip time of each flow against time, with the RTT of the empty path; flows of one "
-    "algorithm, whose curves would hide each other, below each other.",
+    "algorithm, whose curves would overlap, have separate panels.",
     needs=("samples",),
     draw=draw,
     of="point",

@@ -29,7 +29,7 @@ _ROOM_PX = 400
 
 def draw(tables: Tables, view: View) -> Chart:
     """Draw the goodput of each flow of each point against time."""
-    remark = "shaded: the interval that is measured"
+    remark = "shaded: the measured interval"
     return each_point(tables, view, Panels("Goodput against time", remark, _panel, _caution))
 
 
@@ -75,7 +75,7 @@ def _means(series: pl.DataFrame, view: View) -> str:
 
 FIGURE = Figure(
     name="throughput",
-    shows="Goodput of each flow against time, with the rate of the link and the interval that is measured.",
+    shows="Goodput of each flow against time, with the rate of the link and the measured interval.",
     needs=("samples",),
     draw=draw,
     of="point",

@@ -29,7 +29,7 @@ from tussle.metrics import Tables
 
 _MOST_ROWS = 10_000
 """Most rows of all windows together: more are slow to draw and add nothing visible."""
-_SHADED = "shaded: the interval that is measured"
+_SHADED = "shaded: the measured interval"
 
 
 def draw(tables: Tables, view: View) -> Chart:

@@ -62,6 +62,11 @@ def folder_of(name: str) -> Path:
     return cache_folder() / "built" / name
 
 
+def with_ticks(name: str, hz: int) -> str:
+    """Return the name of a kernel that differs from the one called `name` by its ticks per second."""
+    return name if hz == USUAL_HZ else f"{name}-{hz}hz"
+
+
 def kernel_names() -> list[str]:
     """Names of the built kernels, sorted."""
     return sorted(file.parent.name for file in folder_of("").glob(f"*/{FACTS}"))

@@ -21,6 +21,7 @@ from tussle.kernel import (
     cache_folder,
     folder_of,
     kernel_names,
+    with_ticks,
 )
 from tussle.kernel.configuration import Recipe
 from tussle.kernel.debian import USUAL_PACKAGE, debian_source, is_package
@@ -61,7 +62,7 @@ def made(request: Request, progress: BuildProgress) -> Outcome:
     """
     package = str(request.source)
     source = None if is_package(package) and not request.source.exists() else given_source(request.source)
-    name = request.name or (source.short_name if source else kernel_name(package))
+    name = request.name or with_ticks(source.short_name if source else kernel_name(package), request.hz)
     if not _NAME.fullmatch(name):
         raise TussleError(f"a kernel cannot be named {shown(name)}; give letters and digits: --name patched")
     if name not in kernel_names():

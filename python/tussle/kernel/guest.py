@@ -7,15 +7,15 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from filelock import FileLock
 
 from tussle.errors import TussleError
-from tussle.kernel import Kernel, built_kernel, cache_folder
+from tussle.kernel import USUAL_HZ, Kernel, built_kernel, cache_folder, kernel_names, with_ticks
 from tussle.kernel.agent import agent
 from tussle.kernel.driver import FACT, driver
 from tussle.kernel.host import refuse_host, refuse_lost_state
@@ -25,6 +25,8 @@ NETWORKS = ("auto", "driver", "mixed", "qdisc", "tun")
 Linux's queue disciplines where it has them, and the simulator's elements between TUN devices otherwise; queue
 disciplines only; elements between TUN devices only.
 """
+
+AUTO, DRIVER, MIXED, *_ = NETWORKS
 
 _TOOLS = ("ip", "tc")
 """Programs of iproute2 that the agent calls in the guest."""
@@ -75,7 +77,7 @@ class UserMode:
     name: str | None = None
     """Name of the kernel; `None`: $TUSSLE_KERNEL, else the default one."""
 
-    best_network = "driver"
+    best_network = DRIVER
 
     def check(self) -> None:
         """Raise TussleError when the kernel is not built, cannot run here, or a program is missing."""
@@ -84,10 +86,33 @@ class UserMode:
         refuse_other_driver(kernel)
         _root()
 
-    def facts(self) -> dict[str, str]:
-        """Return the facts of the kernel and the guest for provenance."""
+    def ticking(self, hz: int) -> Self:
+        """Return the machine with this kernel, or its sibling that has `hz` ticks per second.
+
+        Raises TussleError when that is not built.
+        """
         kernel = built_kernel(self.name)
-        return {"kernel": kernel.name, **kernel.facts, **guest_facts()}
+        its_hz = int(kernel.facts["hz"])
+        if its_hz == hz:
+            return self
+        if its_hz != USUAL_HZ:
+            raise TussleError(
+                f"hosts.hz: {hz}; kernel {kernel.name} has {its_hz} ticks per second; give {its_hz}"
+            )
+        name = with_ticks(kernel.name, hz)
+        if name not in kernel_names():
+            raise TussleError(
+                f"hosts.hz: {hz}; kernel {kernel.name} has {its_hz} ticks per second, and {name} is not "
+                f"built: `tussle kernel build --hz {hz}`, with its --source"
+            )
+        return replace(self, name=name)
+
+    def facts(self) -> dict[str, str]:
+        """Return the facts of the kernel, its siblings with other ticks, and the guest for provenance."""
+        kernel = built_kernel(self.name)
+        siblings = [name for name in kernel_names() if re.fullmatch(rf"{re.escape(kernel.name)}-\d+hz", name)]
+        digests = {f"{name}_image_sha256": built_kernel(name).facts["image_sha256"] for name in siblings}
+        return {"kernel": kernel.name, **kernel.facts, **digests, **guest_facts()}
 
     def execute(self, run: Mapping[str, Any], words: Sequence[str], folder: Path) -> None:
         """Execute a run with its `boot_words`; its tables are Arrow streams `NAME.arrow` in `folder`.
@@ -140,6 +165,18 @@ class _Task:
     def prepare(self, folder: Path) -> None:
         (folder / self.file).write_text(self.text, "utf-8")
         (folder / _ROOT).symlink_to(_root())
+
+
+def datapath(network: str, best: str) -> str:
+    """Return the datapath that a word of NETWORKS means on a machine whose best one is `best`.
+
+    Raises TussleError for the driver on a kernel that cannot have it.
+    """
+    if network == DRIVER and best != DRIVER:
+        raise TussleError(
+            f"--network {network}: only kernels that Tussle built have the driver; give mixed, qdisc or tun"
+        )
+    return best if network == AUTO else network
 
 
 def refuse_other_driver(kernel: Kernel) -> None:

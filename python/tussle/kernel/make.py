@@ -110,5 +110,7 @@ def _environment() -> dict[str, str]:
         "KBUILD_BUILD_TIMESTAMP": "1970-01-01",
         "KBUILD_BUILD_USER": "tussle",
         "KBUILD_BUILD_HOST": "tussle",
+        # Otherwise the count of builds in this tree.
+        "KBUILD_BUILD_VERSION": "1",
     }
     return passed | fixed | {"LC_ALL": "C"}

@@ -16,12 +16,13 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tussle.errors import TussleError
+from tussle.kernel import USUAL_HZ
 from tussle.kernel.agent import agent
 from tussle.kernel.distribution import DistributionKernel
-from tussle.kernel.guest import boot, guest_facts, packets, refuse_failed, tools, which
+from tussle.kernel.guest import MIXED, boot, guest_facts, packets, refuse_failed, tools, which
 
 _QEMU = "qemu-system-x86_64"
 _PACKAGES = {_QEMU: "qemu-system-x86", "cpio": "cpio", "ip": "iproute2", "tc": "iproute2"}
@@ -50,12 +51,21 @@ class Emulated:
 
     kernel: DistributionKernel
 
-    best_network = "mixed"
+    best_network = MIXED
 
     def check(self) -> None:
         """Raise TussleError when a program is missing, or the file is not a kernel."""
         refuse_missing_tools()
         self.kernel.needed_modules()
+
+    def ticking(self, hz: int) -> Self:
+        """Return the machine; raises TussleError for ticks that a scenario chooses."""
+        if hz != USUAL_HZ:
+            raise TussleError(
+                f"hosts.hz: {hz}; a distribution's kernel has its own tick; leave it out, or take a kernel "
+                "that Tussle builds"
+            )
+        return self
 
     def facts(self) -> dict[str, str]:
         """Return the facts of the kernel and the machine for provenance."""

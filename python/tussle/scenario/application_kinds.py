@@ -57,6 +57,6 @@ class Requests(Application):
     """The distribution of the time from the last acknowledgement of a response to the next response."""
 
 
-APPLICATIONS = Kinds(Application, "an application", ConstantRate, OnOff, Chunks, Requests)
+APPLICATIONS = Kinds(Application, "an application")
 AnyApplication = APPLICATIONS.mixed
 ApplicationTable = Annotated[Application, APPLICATIONS]

@@ -36,7 +36,7 @@ def _udp_problems(flow: Flow, where: str) -> Iterator[Problem]:
         what = "udp does not acknowledge a response; write rate, on_off or chunks"
         yield Problem(f"{where}.application.kind", what)
     if flow.bytes is not None:
-        what = "a udp receiver does not know the last byte; give a stop instead"
+        what = "a udp receiver cannot detect the last byte; give a stop instead"
         yield Problem(f"{where}.bytes", what)
     for setting, value in (("ecn", flow.ecn), ("pacing", flow.pacing)):
         if value is True:

@@ -32,7 +32,12 @@ def combinations(table: Model) -> Iterator[tuple[dict[str, str], Model]]:
     axes = axes_of(table)
     for values in itertools.product(*axes.values()):
         chosen = dict(zip(axes, values, strict=True))
-        yield {key: str(value) for key, value in chosen.items()}, _chosen(table, "", chosen)
+        yield {key: written(value) for key, value in chosen.items()}, _chosen(table, "", chosen)
+
+
+def written(value: Any) -> str:
+    """Return a value of an axis as a scenario file has it, without quotes."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _is_list_of_tables(value: Any) -> TypeGuard[tuple[BaseModel | dict[str, Any], ...]]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from tussle.errors import shown
+from tussle.scenario.axes import written
 from tussle.scenario.fields import refusal
 from tussle.scenario.problems import Problem
 
@@ -48,4 +49,4 @@ def misplaced_keys(cases: Sequence[Case]) -> list[Problem]:
 
 def case_axes(case: Case) -> dict[str, str]:
     """Return the values of a case, as written and by their keys, as axes of its points."""
-    return {key: str(value) for key, value in case.items()}
+    return {key: written(value) for key, value in case.items()}

@@ -148,20 +148,6 @@ class Duplicate(Element):
     """The fraction of packets that are duplicated."""
 
 
-ELEMENTS = Kinds(
-    Element,
-    "an element",
-    Jitter,
-    Ramp,
-    Handover,
-    Outage,
-    Aggregate,
-    Policer,
-    GilbertElliott,
-    LossPeriodic,
-    LossList,
-    Corrupt,
-    Duplicate,
-)
+ELEMENTS = Kinds(Element, "an element")
 AnyElement = ELEMENTS.mixed
 ElementTable = Annotated[Element, ELEMENTS]

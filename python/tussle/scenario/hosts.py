@@ -1,12 +1,17 @@
-"""The table `[hosts]`: settings of the hosts' TCP, with the defaults of a Linux host."""
+"""The table `[hosts]`: settings of the TCP of hosts, and those of the two hosts of a flow."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator
 
 from tussle.errors import nearest, shown
-from tussle.scenario.fields import Axis, refusal
+from tussle.host_profiles import USUAL, host_profiles
+from tussle.scenario.fields import Axis, FirstThreshold, FirstWindow, Hz, Switch, name_of, refusal
+from tussle.scenario.problems import Problem
 from tussle.scenario.table import Table
+
+_NEWRENO = "newreno"
 
 
 def _one_of(*names: str) -> BeforeValidator:
@@ -23,18 +28,87 @@ def _one_of(*names: str) -> BeforeValidator:
     return BeforeValidator(check)
 
 
+HostProfileName = Annotated[str, BeforeValidator(name_of("a host profile", lambda: list(host_profiles())))]
 Timestamps = Annotated[Literal["random", "synchronised"], _one_of("random", "synchronised")]
+Growth = Annotated[Literal["packet", "ack"], _one_of("packet", "ack")]
+Recovery = Annotated[Literal["rack", "rfc6675", "newreno"], _one_of("rack", "rfc6675", _NEWRENO)]
 
 
 class Hosts(Table):
-    """Settings of the TCP of all hosts. Defaults are those of a Linux host."""
+    """Settings of the TCP of hosts, with Linux's names. A setting that is left out is the profile's."""
 
-    timestamps: Axis[Timestamps] = "random"
+    profile: Axis[HostProfileName] | None = None
+    """The host profile, which gives the settings that are left out, from `tussle list host-profiles`.
+    Default: "bare"; for a flow's own host, the settings of `[hosts]`."""
+    hz: Axis[Hz] | None = None
+    """The number of timer ticks per second. On the kernel engine it needs a kernel that was built with it
+    (`tussle kernel build --hz 100`)."""
+    timestamps: Axis[Timestamps] | None = None
     """The origin of TCP timestamps: a "random" offset of each end of each connection, as by default in Linux
     (`net.ipv4.tcp_timestamps = 1`), or the same instant on all hosts ("synchronised", as
     `net.ipv4.tcp_timestamps = 2` on hosts that booted together). Only the algorithm lp depends on it: with a
     random offset it behaves like Reno."""
+    growth: Axis[Growth] | None = None
+    """What the congestion window of a sender grows with: each acknowledged "packet", or each "ack", however
+    many packets it acknowledges, as before Linux 3.10 (`net.ipv4.tcp_abc = 0`, which the kernels that Tussle
+    builds have again)."""
+    sack: Axis[Switch] | None = None
+    """Whether the host permits selective acknowledgements (`net.ipv4.tcp_sack`). Without them, at either end
+    of a flow, the sender recovers by NewReno (RFC 6582), and sends no tail loss probes."""
+    dsack: Axis[Switch] | None = None
+    """Whether a receiver reports duplicates by SACK (`net.ipv4.tcp_dsack`, RFC 2883)."""
+    recovery: Axis[Recovery] | None = None
+    """The loss detection of a sender: by time ("rack", RFC 8985), by three packets that arrived above a hole
+    ("rfc6675", as `net.ipv4.tcp_recovery = 0`), or by duplicate ACKs ("newreno", which is the same as
+    `sack = false`)."""
+    prr: Axis[Switch] | None = None
+    """Whether a sender in recovery reduces its window by proportional rate reduction (RFC 6937). Otherwise it
+    halves its rate, one packet for every second ACK, as before Linux 3.2."""
+    tlp: Axis[Switch] | None = None
+    """Whether a sender with SACK sends tail loss probes (RFC 8985; `net.ipv4.tcp_early_retrans` 3 or 0)."""
+    frto: Axis[Switch] | None = None
+    """Whether a sender detects spurious timeouts by F-RTO (RFC 5682; `net.ipv4.tcp_frto` 2 or 0)."""
+    initial_cwnd: Axis[FirstWindow] | None = None
+    """The congestion window of a new connection in packets (`initcwnd` of a route)."""
+    initial_ssthresh: Axis[FirstThreshold] | None = None
+    """The slow start threshold of a new connection in packets (`ssthresh` of a route, which Linux itself uses
+    only after an earlier connection). Default: none, in every profile."""
+    slow_start_after_idle: Axis[Switch] | None = None
+    """Whether a sender reduces its window after idle time (`net.ipv4.tcp_slow_start_after_idle`)."""
+    hystart: Axis[Switch] | None = None
+    """Whether CUBIC leaves slow start early (its parameter `hystart`, unless the flow gives it)."""
 
-    def of_run(self) -> dict[str, Any]:
-        """Return the hosts of a run, without axes."""
-        return {"timestamps": self.timestamps}
+    def settings(self, below: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return every setting that has a value, over those `below`; a profile replaces them."""
+        given = self.model_dump(exclude_none=True)
+        profile = given.pop("profile", None if below is not None else USUAL)
+        return {**(host_profiles()[profile].values if profile else below or {}), **given}
+
+
+def host_problems(host: Hosts, below: str, where: str) -> Iterator[Problem]:
+    """Check a host without axes: its profile, or else the one `below`, had each of its settings."""
+    name = str(host.profile or below)
+    for key, never in host_profiles()[name].never.items():
+        if (value := getattr(host, key)) in never:
+            what = f"{shown(value)}; {name} never had it; leave it out, or give another profile"
+            yield Problem(f"{where}.{key}", what)
+
+
+def host_in_run(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the host of a run, as crates/tussle-core/src/run/hosts.rs reads it."""
+    host = {key: value for key, value in settings.items() if key != "hystart"}
+    if host["recovery"] == _NEWRENO:
+        host |= {"recovery": "rack", "sack": False}
+    return host
+
+
+def ends_in_run(hosts: Hosts, ends: dict[str, Hosts | None]) -> dict[str, Any]:
+    """Return the hosts of a flow that differ from `hosts`, by their key in a run."""
+    below = hosts.settings()
+    own = {end: host_in_run(host.settings(below)) for end, host in ends.items() if host is not None}
+    return {end: host for end, host in own.items() if host != host_in_run(below)}
+
+
+def hystart_in_run(algorithm: str, sender: dict[str, Any]) -> dict[str, int]:
+    """Return the parameters of an algorithm that follow from the settings of its host."""
+    return {"hystart": 0} if algorithm == "cubic" and not sender["hystart"] else {}

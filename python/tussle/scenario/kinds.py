@@ -171,12 +171,12 @@ def _keys_of(table: type[KindTable]) -> frozenset[str]:
 class Kinds:
     """The kinds of a table."""
 
-    def __init__(
-        self, base: type[KindTable], what: str, *classes: type[KindTable], is_kind_needed: bool = True
-    ) -> None:
-        """Take the base class, the name of such a table (with its article), and the class of each kind."""
+    def __init__(self, base: type[KindTable], what: str, *, is_kind_needed: bool = True) -> None:
+        """Take the base class, whose subclasses are the kinds, and the name of a table with its article."""
         self.base = base
-        self.by_name = {get_args(each.model_fields["kind"].annotation)[0]: each for each in classes}
+        # Subclasses are in the order in which the module defines them.
+        kinds = base.__subclasses__()
+        self.by_name = {get_args(each.model_fields["kind"].annotation)[0]: each for each in kinds}
         self._what = what
         self._is_kind_needed = is_kind_needed
         self.mixed = self._made_of_all()

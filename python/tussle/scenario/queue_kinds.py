@@ -168,7 +168,6 @@ class Sfq(Queue):
     """The number of queues. A hash assigns flows to queues, so that two flows may have the same one."""
 
 
-_ALL = (Fifo, ThresholdQueue, Red, CoDel, FqCoDel, Pie, FqPie, Cake, DualPi2, Sfq)
-QUEUES = Kinds(Queue, "a queue", *_ALL, is_kind_needed=False)
+QUEUES = Kinds(Queue, "a queue", is_kind_needed=False)
 AnyQueue = QUEUES.mixed
 QueueTable = Annotated[Queue, QUEUES]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from tussle import units
 from tussle.catalog import catalog
 from tussle.errors import shown, unknown
+from tussle.host_profiles import USUAL
 from tussle.own_algorithms import is_own
 from tussle.run_checks import run_checks
 from tussle.scenario.applications import (
@@ -27,6 +28,7 @@ from tussle.scenario.chain import chain_problems, further_elements, way_problems
 from tussle.scenario.distributions import size_distribution
 from tussle.scenario.elements import misplaced_element_settings
 from tussle.scenario.fields import UDP
+from tussle.scenario.hosts import Hosts, ends_in_run, host_in_run, host_problems, hystart_in_run
 from tussle.scenario.network import (
     HEADER_BYTES,
     access_elements,
@@ -109,6 +111,7 @@ def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
         forward, reverse = ways(links, sender.flow)
         flows.append(
             _flow(sender, f"{seed}/bytes/{index}")
+            | _hosts(scenario.hosts, sender.flow)
             | {
                 "start_ns": sender.start_ns + _jitter_ns(scenario, f"{seed}/start/{index}"),
                 "forward": _names([*access, *forward, *receiver]),
@@ -122,7 +125,7 @@ def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
         "duration_ns": units.time(scenario.duration),
         "steady": _steady(scenario)._asdict(),
         "record": {"sampling": _sampling(scenario.record.samples), "events": scenario.record.events},
-        "hosts": scenario.hosts.of_run(),
+        "hosts": host_in_run(scenario.hosts.settings()),
         "elements": elements,
         "flows": flows,
     }
@@ -149,7 +152,12 @@ def _point_problems(scenario: Scenario) -> Iterator[Problem]:
         problem for index in range(len(scenario.flows)) for problem in _timing_problems(scenario, index)
     ]
     yield from timing or _steady_problems(scenario)
+    yield from host_problems(scenario.hosts, USUAL, "hosts")
     for index, flow in enumerate(scenario.flows):
+        for end in ("sender", "receiver"):
+            if host := getattr(flow, end):
+                below = str(scenario.hosts.profile or USUAL)
+                yield from host_problems(host, below, f"flows.{index}.{end}")
         yield from _parameter_problems(flow, f"flows.{index}.parameters")
         yield from _size_problems(flow, f"flows.{index}")
         yield from application_problems(flow, f"flows.{index}")
@@ -261,7 +269,6 @@ def _flow(sender: Sender, label: str) -> dict[str, Any]:
     return {
         "name": sender.name,
         "algorithm": flow.algorithm,
-        "parameters": dict(flow.parameters),
         "stop_ns": None if stop is None else units.time(stop),
         "bytes": size_bytes,
         "mss_bytes": units.size(flow.segment),
@@ -269,6 +276,13 @@ def _flow(sender: Sender, label: str) -> dict[str, Any]:
         "pacing": flow.pacing,
         "receive_window_bytes": None if flow.receive_window is None else units.size(flow.receive_window),
     } | ({"application": flow.application.in_run()} if flow.application else {})
+
+
+def _hosts(hosts: Hosts, flow: Flow) -> dict[str, Any]:
+    """Return what the hosts of a flow add to it: their own settings, and parameters of its algorithm."""
+    sender = flow.sender.settings(hosts.settings()) if flow.sender else hosts.settings()
+    parameters = hystart_in_run(str(flow.algorithm), sender) | dict(flow.parameters)
+    return {"parameters": parameters} | ends_in_run(hosts, {"sender": flow.sender, "receiver": flow.receiver})
 
 
 def _jitter_ns(scenario: Scenario, label: str) -> int:

@@ -37,6 +37,7 @@ from tussle.scenario.fields import (
     Time,
     TraceFile,
 )
+from tussle.scenario.hosts import Hosts
 from tussle.scenario.queue_kinds import QUEUES, QueueTable
 from tussle.scenario.table import Table
 
@@ -212,6 +213,10 @@ class Flow(Table):
     """The largest receive window. It begins at 64 kB and grows by two segments with each packet. Default:
     twice the capacity of the path and its buffers, at least 3 MiB, which does not limit an established
     flow."""
+    sender: Hosts | None = None
+    """Settings of the sending host that differ from those of `[hosts]`. Default: none."""
+    receiver: Hosts | None = None
+    """Settings of the receiving host that differ from those of `[hosts]`. Default: none."""
     segment: Axis[Segment] = "1448 B"
     """The payload of a full packet. Its headers add 52 bytes."""
 

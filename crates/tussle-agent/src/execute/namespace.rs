@@ -8,9 +8,6 @@ use nix::sched::{CloneFlags, setns};
 /// The folder with the files that name the namespaces of a run.
 pub(crate) const FOLDER: &str = "/run/netns";
 
-/// The sysctl of TCP's timestamps: 1, Linux's default, adds a random offset per connection; 2 adds none.
-pub(crate) const TIMESTAMPS: &str = "net/ipv4/tcp_timestamps";
-
 /// Opens a namespace by its name.
 pub(crate) fn open(name: &str) -> anyhow::Result<File> {
     File::open(format!("{FOLDER}/{name}")).with_context(|| format!("namespace {name}"))
@@ -29,6 +26,11 @@ pub(crate) fn enter(namespace: &File) -> anyhow::Result<()> {
 /// Sets a network sysctl of this thread's namespace.
 pub(crate) fn set(name: &str, value: &str) -> anyhow::Result<()> {
     fs::write(format!("/proc/sys/{name}"), value).with_context(|| format!("cannot set {name} to {value}"))
+}
+
+/// Whether the kernel has a sysctl in this thread's namespace.
+pub(crate) fn has(name: &str) -> bool {
+    fs::exists(format!("/proc/sys/{name}")).unwrap_or_default()
 }
 
 /// Reads a network sysctl of this thread's namespace.

@@ -12,13 +12,13 @@ use anyhow::{Context, bail, ensure};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use tussle_core::Run;
-use tussle_core::run::Timestamps;
 
 use super::driver::Driver;
-use super::namespace::{self, TIMESTAMPS, enter, open, read, set};
+use super::namespace::{self, enter, open, set};
 use super::tun::{BURST_PACKETS, Tun};
 use super::tunnels::TunnelEnds;
 use super::{Environment, classifier};
+use crate::host_settings;
 use crate::netlink;
 use crate::netlink::Netlink;
 use crate::network::{
@@ -68,7 +68,7 @@ pub(crate) fn build(run: &Run, network: &Network, environment: &Environment) -> 
     let driver = network.uses_driver.then(|| attach_to_driver(run, network, mtu_bytes)).transpose()?;
     for namespace in network.namespaces() {
         enter(&open(&namespace.name)?)?;
-        connect(network, namespace, mtu_bytes)?;
+        connect(run, network, namespace, mtu_bytes)?;
     }
     enter(&home)?;
     for namespace in network.namespaces() {
@@ -170,7 +170,7 @@ fn attach_to_driver(run: &Run, network: &Network, mtu_bytes: u32) -> anyhow::Res
 }
 
 /// Turns on the devices of this thread's namespace, and sets its addresses and routes.
-fn connect(network: &Network, namespace: &Namespace, mtu_bytes: u32) -> anyhow::Result<()> {
+fn connect(run: &Run, network: &Network, namespace: &Namespace, mtu_bytes: u32) -> anyhow::Result<()> {
     let kernel = Netlink::open()?;
     for Port { namespace: owner, device } in
         network.tunnels.iter().flat_map(|tunnel| [&tunnel.entry, &tunnel.exit])
@@ -185,8 +185,10 @@ fn connect(network: &Network, namespace: &Namespace, mtu_bytes: u32) -> anyhow::
     for &address in &namespace.addresses {
         kernel.add(netlink::address(address, HOST_DEVICE)?).with_context(|| format!("address {address}"))?;
     }
+    let is_host = !namespace.addresses.is_empty();
+    let metrics = if is_host { host_settings::metrics(&network.host(run, namespace)) } else { Vec::new() };
     for (&to, device) in &namespace.routes {
-        kernel.add(netlink::route(to, device)?).with_context(|| format!("a route by {device}"))?;
+        kernel.add(netlink::route(to, device, &metrics)?).with_context(|| format!("a route by {device}"))?;
     }
     Ok(())
 }
@@ -239,14 +241,7 @@ fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Res
         }
         return Ok(());
     }
-    let timestamps = match run.hosts.timestamps {
-        Timestamps::Random => "1",
-        Timestamps::Synchronised => "2",
-    };
-    // Random offsets are Linux's default, so that a host with default settings is not changed.
-    if read(TIMESTAMPS)? != timestamps {
-        set(TIMESTAMPS, timestamps)?;
-    }
+    host_settings::apply(&network.host(run, namespace))?;
     let sender = network.senders.iter().position(|sender| sender == namespace);
     if sender.is_some_and(|flow| run.flows[flow].ecn) {
         // 1: requests ECN. The default, 2, only accepts it.

@@ -33,7 +33,7 @@ pub(crate) fn run(
     environment.be_punctual()?;
     let changes = network.changes(run).map_err(|problem| anyhow!("changes of a link: {problem}"))?;
     for at_ns in Instants::of(run, changes.keys().copied()) {
-        // At the start there is nothing to wait for: all counters are zero.
+        // All counters are zero at the start. Observing them then would delay flows that start.
         if at_ns > 0 {
             clock.sleep_until(at_ns)?;
         }

@@ -1,6 +1,6 @@
 //! Flows on sockets.
 //!
-//! Under user mode a system call costs more than a packet, so that there are few: a send takes megabytes and
+//! Under user-mode Linux a system call costs more than a packet, so there are few: a send takes megabytes and
 //! sleeps in the kernel, and a read discards the bytes in the kernel.
 
 use std::io::IoSlice;
@@ -38,8 +38,8 @@ const SENDER_PORT: u16 = 40_000;
 const USUAL_MSS_BYTES: u32 = 1448;
 /// Bytes of the timestamp option. The socket option for the segment size counts them, and a run does not.
 const TIMESTAMPS_BYTES: u32 = HEADER_BYTES - 40;
-/// Gap between the starts of flows with equal start times. Threads that wake up at the same time continue in
-/// an unspecified order, and a guest's timers are late by up to half of this gap.
+/// Gap between the starts of flows with equal start times: threads that wake up at the same time continue in
+/// an unspecified order.
 const START_GAP_NS: u64 = 1_000;
 /// Send buffer, larger than any amount of data in flight. The kernel doubles it, and keeps it in 31 bits.
 const SEND_BUFFER_BYTES: usize = 1 << 29;

@@ -86,7 +86,7 @@ fn execute() -> anyhow::Result<()> {
 }
 
 fn finish() -> anyhow::Result<()> {
-    // The last file: it tells the host that the others are complete.
+    // The last file shows the host that the others are complete.
     fs::write(Path::new(SHARE).join("done"), "").context("writing the results")
 }
 
@@ -97,7 +97,7 @@ fn write_host_settings(hosts: &setup::Hosts) -> anyhow::Result<()> {
         let read = ends.map(|end| {
             // Another thread enters the namespace, so that this one stays in its own.
             scope
-                .spawn(|| namespace::enter(end).and_then(|()| namespace::read(namespace::TIMESTAMPS)))
+                .spawn(|| namespace::enter(end).and_then(|()| namespace::read("net/ipv4/tcp_timestamps")))
                 .join()
                 .expect("the thread does not panic")
         });

@@ -70,7 +70,7 @@ pub(super) struct Probe {
 
 /// Measurements before the flows begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_field_names, reason = "the unit stands in the name")]
+#[expect(clippy::struct_field_names, reason = "the unit is in the name")]
 pub(super) struct IdlePath {
     /// Offset of this monotonic clock to the time since the server began, in ns, if both directions have
     /// equal delays.

@@ -19,6 +19,7 @@ use std::net::Ipv4Addr;
 use tussle_core::Run;
 use tussle_core::net::packet::HEADER_BYTES;
 use tussle_core::net::path::ElementKind;
+use tussle_core::run::Host;
 use tussle_core::util::rng::named_seed;
 use tussle_datapath::MAX_FLOWS;
 pub(crate) use tussle_datapath::{receiver_address, sender_address};
@@ -134,6 +135,10 @@ impl Network {
         if datapath == Datapath::Driver {
             return Network::of_hosts(run);
         }
+        if let Some(flow) = run.receivers().iter().position(|&receiver| receiver > 0) {
+            let problem = "receivers differ; only --network driver has a host for each of them";
+            return Err(Refusal::new(format!("flows.{flow}.receiver"), problem));
+        }
         let crossings = run
             .elements
             .iter()
@@ -169,15 +174,31 @@ impl Network {
             Namespace { name, addresses, routes }
         };
         let flows = 0..run.flows.len();
+        let receiver_of = run.receivers();
+        let receivers = 0..receiver_of.iter().max().map_or(0, |last| last + 1);
+        let addresses_of = |receiver: usize| {
+            let own = flows.clone().filter(|&flow| receiver_of[flow] == receiver);
+            own.map(receiver_address).collect()
+        };
         Ok(Network {
             routers: Vec::new(),
             senders: flows.clone().map(|flow| host(format!("s{flow}"), vec![sender_address(flow)])).collect(),
-            receivers: vec![host("r0".to_owned(), flows.clone().map(receiver_address).collect())],
+            receivers: receivers.map(|index| host(format!("r{index}"), addresses_of(index))).collect(),
             wires: Vec::new(),
             tunnels: Vec::new(),
-            receiver_of: flows.map(|_| 0).collect(),
+            receiver_of,
             uses_driver: true,
         })
+    }
+
+    /// Settings of the host in a namespace.
+    pub(crate) fn host(&self, run: &Run, namespace: &Namespace) -> Host {
+        if let Some(flow) = self.senders.iter().position(|sender| sender == namespace) {
+            return run.ends(&run.flows[flow]).sender;
+        }
+        let receiver = self.receivers.iter().position(|receiver| receiver == namespace);
+        let flow = receiver.and_then(|receiver| self.receiver_of.iter().position(|&of| of == receiver));
+        flow.map_or(run.hosts, |flow| run.ends(&run.flows[flow]).receiver)
     }
 
     /// Lines of `tc` that change links: namespace and line, by time.

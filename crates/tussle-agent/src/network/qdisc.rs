@@ -47,8 +47,8 @@ impl Qdisc {
     }
 }
 
-/// Largest delay of a shaper's timer: in user-mode Linux timers are at least half a microsecond apart
-/// (`TIMER_MIN_DELTA`), and `tc` rounds a burst to its own ticks.
+/// Largest delay of a shaper's timer on hosts and in guests without `kernel/patches/clock.toml`, and more than
+/// the ticks to which `tc` rounds a burst.
 const LATE_NS: u64 = 1000;
 
 /// A link's queue behind a shaper that releases a packet as soon as the transmission of the previous one

@@ -181,7 +181,7 @@ impl From<bool> for EcnMode {
     }
 }
 
-/// An algorithm as lists and scenarios know it.
+/// An algorithm in the registry: its name, description and constructor.
 #[derive(Debug)]
 pub struct Entry {
     /// Name everywhere: file, registry, command line, column, docs.

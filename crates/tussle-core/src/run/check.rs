@@ -25,7 +25,12 @@ impl RunError {
 
     /// Prefixes the field with that of the flow `index`.
     pub(crate) fn of_flow(self, index: usize) -> RunError {
-        RunError { at: format!("flows.{index}.{}", self.at), ..self }
+        self.within(&format!("flows.{index}"))
+    }
+
+    /// Prefixes the field with that of its table.
+    pub(crate) fn within(self, table: &str) -> RunError {
+        RunError { at: format!("{table}.{}", self.at), ..self }
     }
 }
 
@@ -64,6 +69,7 @@ impl Run {
         if let Sampling::EveryNs(every_ns) = self.record.sampling {
             self.check_rows(every_ns)?;
         }
+        self.hosts.check().map_err(|error| error.within("hosts"))?;
         let mut elements = HashMap::new();
         for (i, element) in self.elements.iter().enumerate() {
             if elements.insert(element.name.as_str(), &element.kind).is_some() {
@@ -123,6 +129,9 @@ impl Run {
                 format!("give at least one packet, {} bytes", flow.mss_bytes),
             );
         }
+        for (end, host) in [("sender", flow.sender), ("receiver", flow.receiver)] {
+            host.map_or(Ok(()), |host| host.check()).map_err(|error| error.within(end))?;
+        }
         flow.schedule(0).map_err(|problem| RunError::new("application", problem))?;
         if flow.is_udp() {
             check_udp(flow)?;
@@ -153,7 +162,7 @@ fn check_udp(flow: &FlowSpec) -> Result<(), RunError> {
     match flow.application {
         None => return fail("application", "missing; udp sends what its application writes"),
         Some(ApplicationSpec::Requests(_)) => {
-            return fail("application", "nobody acknowledges a response by udp; give rate, on_off or chunks");
+            return fail("application", "a response by udp is not acknowledged; give rate, on_off or chunks");
         }
         Some(ApplicationSpec::Chunks(ref spec))
             if spec.chunk_bytes.div_ceil(flow.mss_bytes.into()) > MAX_DATAGRAMS_AT_ONCE =>
@@ -167,7 +176,7 @@ fn check_udp(flow: &FlowSpec) -> Result<(), RunError> {
         Some(_) => {}
     }
     if flow.bytes.is_some() {
-        return fail("bytes", "udp does not tell the receiver which byte is the last; give stop_ns instead");
+        return fail("bytes", "a udp receiver cannot detect the last byte; give stop_ns instead");
     }
     if flow.ecn || flow.pacing {
         let field = if flow.ecn { "ecn" } else { "pacing" };

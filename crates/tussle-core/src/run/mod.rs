@@ -17,8 +17,8 @@ mod hosts;
 mod profile;
 pub mod receive_window;
 
-pub use hosts::{Hosts, Timestamps};
-pub use profile::{ProfileConstants, ProfileName};
+pub use hosts::{Ends, Growth, Host, LossDetection, Timestamps};
+pub use profile::ProfileName;
 
 /// Version of this format.
 pub const FORMAT: u32 = 1;
@@ -46,13 +46,34 @@ pub struct Run {
     pub steady: Interval,
     /// Tables to record in addition to the `flows` table.
     pub record: Record,
-    /// Settings of the hosts' TCP; by default those of Linux.
+    /// Settings of the TCP of all hosts, unless a flow has its own; by default those of Linux.
     #[serde(default)]
-    pub hosts: Hosts,
+    pub hosts: Host,
     /// Elements of the network, in any order; flows refer to them by name.
     pub elements: Vec<ElementSpec>,
     /// The flows.
     pub flows: Vec<FlowSpec>,
+}
+
+impl Run {
+    /// Receiving host of each flow, counted from 0: flows whose receivers have equal settings share one.
+    pub fn receivers(&self) -> Vec<usize> {
+        let mut kinds: Vec<Host> = Vec::new();
+        let hosts = self.flows.iter().map(|flow| self.ends(flow).receiver);
+        hosts
+            .map(|host| {
+                kinds.iter().position(|kind| *kind == host).unwrap_or_else(|| {
+                    kinds.push(host);
+                    kinds.len() - 1
+                })
+            })
+            .collect()
+    }
+
+    /// Settings of both hosts of a flow.
+    pub fn ends(&self, flow: &FlowSpec) -> Ends {
+        Ends { sender: flow.sender.unwrap_or(self.hosts), receiver: flow.receiver.unwrap_or(self.hosts) }
+    }
 }
 
 /// A half-open interval of simulated time, in ns.
@@ -131,6 +152,12 @@ pub struct FlowSpec {
     /// Largest window that the receiver advertises, in bytes; `None`: twice the bytes that fill the path, at least 3 MiB.
     #[serde(default)]
     pub receive_window_bytes: Option<u64>,
+    /// Settings of the sending host; `None`: those of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender: Option<Host>,
+    /// Settings of the receiving host; `None`: those of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver: Option<Host>,
     /// Write pattern of the application; `None`: a bulk sender, which writes all its data at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<ApplicationSpec>,

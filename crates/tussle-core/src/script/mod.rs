@@ -22,12 +22,12 @@ pub use random_script::random_script;
 pub use simulated::play;
 
 use crate::Time;
-use crate::run::{MAX_WINDOW_PACKETS, ProfileName};
+use crate::run::{self, MAX_WINDOW_PACKETS};
 
 /// Payload of a full packet.
 pub const MSS_BYTES: u32 = 1448;
 /// Timer ticks per second of the hosts that play scripts.
-pub const HZ: u32 = ProfileName::Linux6_1.constants().hz;
+pub const HZ: u32 = 250;
 /// Longest duration of a script, in ms.
 const MAX_MS: f64 = 30.0 * 24.0 * 3600.0 * 1000.0;
 
@@ -57,6 +57,9 @@ pub struct Script {
     /// Whether the sender paces.
     #[serde(default)]
     pub pacing: bool,
+    /// Settings of both hosts. Scripts are played at [`HZ`] ticks per second.
+    #[serde(default)]
+    pub hosts: run::Host,
     /// Window that the receiver advertises.
     #[serde(default = "endless")]
     pub window_packets: u32,
@@ -104,6 +107,18 @@ fn endless() -> u32 {
 }
 
 impl Script {
+    /// Checks the settings of the hosts.
+    ///
+    /// # Errors
+    /// The first setting that is invalid, or that no host of a script can have.
+    pub fn check_hosts(&self) -> Result<(), ScriptError> {
+        if self.hosts.hz != HZ {
+            let problem = format!("hosts.hz: {}; scripts have {HZ}; leave it out", self.hosts.hz);
+            return Err(ScriptError::Nonsense(problem));
+        }
+        self.hosts.check().map_err(|problem| ScriptError::Nonsense(format!("hosts.{problem}")))
+    }
+
     /// Duration of the handshake.
     pub fn handshake(&self) -> Time {
         Time::from_ms(u64::from(self.handshake_ms.max(1)))

@@ -10,7 +10,7 @@ use super::simulated::{SimulatedReceiver, SimulatedSender};
 use super::{Expect, Host, Role, Script, ScriptError, Step, Transmission, words};
 use crate::Time;
 use crate::net::packet::{Ecn, Packet};
-use crate::run::MAX_WINDOW_PACKETS;
+use crate::run::{self, MAX_WINDOW_PACKETS};
 use crate::util::rng::{Probability, Rng};
 
 /// Time grid of the events at the sender. They happen at odd multiples of half the grain, where no timer tick
@@ -56,11 +56,11 @@ enum Event {
     Ack(usize),
 }
 
-/// Records the random script of a sender with `algorithm`.
+/// Records the random script of a sender with `algorithm`, between hosts with those settings.
 ///
 /// # Errors
 /// [`ScriptError::Nonsense`] if there is no such algorithm.
-pub fn random_script(algorithm: &str, seed: u64) -> Result<Script, ScriptError> {
+pub fn random_script(algorithm: &str, hosts: run::Host, seed: u64) -> Result<Script, ScriptError> {
     let mut rng = Rng::new(seed, "story");
     let handshake_ms = pick(&mut rng, &RTTS_MS);
     let ecn = rng.below(4) == 0;
@@ -73,6 +73,7 @@ pub fn random_script(algorithm: &str, seed: u64) -> Result<Script, ScriptError> 
         handshake_ms,
         ecn,
         pacing: false,
+        hosts,
         window_packets: MAX_WINDOW_PACKETS,
         start_cwnd: None,
         skip: BTreeMap::new(),
@@ -310,7 +311,7 @@ mod tests {
     #[test]
     fn the_simulator_follows_its_random_scripts() {
         for seed in 0..20 {
-            let script = random_script("cubic", seed).unwrap();
+            let script = random_script("cubic", run::Host::default(), seed).unwrap();
             assert!(script.steps.len() > 10, "script {seed} has {} steps", script.steps.len());
             assert_eq!(play(&script), Ok(()), "script {seed}");
         }
@@ -318,8 +319,11 @@ mod tests {
 
     #[test]
     fn random_scripts_have_timeouts_undone_reductions_and_probes() {
-        let last: Vec<_> =
-            (0..40).map(|seed| random_script("reno", seed).unwrap().steps.pop().unwrap().expect).collect();
+        let last: Vec<_> = (0..40)
+            .map(|seed| {
+                random_script("reno", run::Host::default(), seed).unwrap().steps.pop().unwrap().expect
+            })
+            .collect();
         let count = |of: fn(&Expect) -> Option<u32>| last.iter().filter(|each| of(each) > Some(0)).count();
         assert!(count(|expect| expect.timeouts) > 5);
         assert!(count(|expect| expect.undone) > 5);

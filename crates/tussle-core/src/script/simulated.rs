@@ -1,6 +1,6 @@
 //! The simulator's sender and receiver as hosts of scripts.
 
-use super::{HZ, Host, MSS_BYTES, Role, Script, ScriptError, Standing, check};
+use super::{Host, MSS_BYTES, Role, Script, ScriptError, Standing, check};
 use crate::Time;
 use crate::cc::{EcnMode, Entry};
 use crate::net::packet::{Flags, Kind, Packet};
@@ -11,6 +11,7 @@ use crate::tcp::{Outbox, Receiver, ReceiverSetup, Sender, Setup};
 /// # Errors
 /// The first step that is invalid, or whose expectation the simulator does not meet.
 pub fn play(script: &Script) -> Result<(), ScriptError> {
+    script.check_hosts()?;
     match script.role {
         Role::Sender => check(script, &mut SimulatedSender::new(script)?),
         Role::Receiver => check(script, &mut SimulatedReceiver::new(script)?),
@@ -46,7 +47,8 @@ impl SimulatedSender {
             .map_err(|problem| ScriptError::Nonsense(problem.to_string()))?;
         let setup = Setup {
             flow: 0,
-            hz: HZ,
+            host: script.hosts,
+            sack: script.hosts.sack,
             mss_bytes: MSS_BYTES,
             ecn: script.ecn.into(),
             pacing: script.pacing,
@@ -150,7 +152,8 @@ impl SimulatedReceiver {
         let window_bytes = u64::from(script.window_packets) * u64::from(MSS_BYTES);
         let setup = ReceiverSetup {
             flow: 0,
-            hz: HZ,
+            host: script.hosts,
+            sack: script.hosts.sack,
             mss_bytes: MSS_BYTES,
             window_bytes,
             ecn,

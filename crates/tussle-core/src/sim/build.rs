@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::Simulation;
 use super::algorithms::{self, AlgorithmFactory};
 use super::capture::Capture;
-use super::endpoints::{Endpoints, TcpEndpoints, UdpEndpoints};
+use super::endpoints::{Endpoints, ReceiverHost, TcpEndpoints, UdpEndpoints};
 use super::flow::{Action, SimulatedFlow, Writer};
 use super::recording::Recording;
 use crate::Time;
@@ -165,16 +165,20 @@ impl<'a> Topology<'a> {
         let path = spec.forward.iter().chain(&spec.reverse);
         let elements = path.map(|name| &run.elements[self.index_of[name.as_str()] as usize].kind);
         let window_bytes = receive_window_bytes(spec, elements);
-        let offsets = TimestampOffsets::of(run.hosts, run.seed, &spec.name);
+        let ends = run.ends(spec);
+        let offsets = TimestampOffsets::of(&ends, run.seed, &spec.name);
         let setup = Setup {
             flow: component(i),
-            hz: run.profile.constants().hz,
+            host: ends.sender,
+            sack: ends.has_sack(),
             mss_bytes: spec.mss_bytes,
             ecn: spec.ecn.into(),
             pacing: spec.pacing,
             timestamp_offset_ms: offsets.sender_ms,
         };
-        TcpEndpoints::new(setup, algorithm, offsets.receiver_ms, window_bytes)
+        let receiver =
+            ReceiverHost { host: ends.receiver, window_bytes, timestamp_offset_ms: offsets.receiver_ms };
+        TcpEndpoints::new(setup, algorithm, receiver)
     }
 
     /// Adds the hops from the sender to the receiver of a flow; returns the index of the first one.

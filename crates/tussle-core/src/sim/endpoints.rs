@@ -5,7 +5,7 @@ use crate::Time;
 use crate::cc::{CongestionControl, Control};
 use crate::net::packet::Packet;
 use crate::record::{FlowCounters, FlowTotals, Sample, Window};
-use crate::run::UDP;
+use crate::run::{Host, UDP};
 use crate::tcp::{Counts, Outbox, Receiver, ReceiverSetup, Sender, Setup, State};
 
 /// Both endpoints of a flow.
@@ -23,6 +23,17 @@ pub(super) struct TcpEndpoints {
     pub(super) receiver: Receiver,
 }
 
+/// The receiving host of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReceiverHost {
+    /// Its settings.
+    pub(super) host: Host,
+    /// Size up to which the receive window grows.
+    pub(super) window_bytes: u64,
+    /// Offset of its timestamps.
+    pub(super) timestamp_offset_ms: u32,
+}
+
 /// The endpoints of a UDP flow.
 #[derive(Debug)]
 pub(super) struct UdpEndpoints {
@@ -31,21 +42,21 @@ pub(super) struct UdpEndpoints {
 }
 
 impl TcpEndpoints {
-    /// Creates endpoints with a closed connection. The receive window grows up to `window_bytes`.
+    /// Creates endpoints with a closed connection.
     pub(super) fn new(
         setup: Setup,
         algorithm: Box<dyn CongestionControl>,
-        receiver_offset_ms: u32,
-        window_bytes: u64,
+        receiver: ReceiverHost,
     ) -> TcpEndpoints {
         let sender = Sender::new(setup, algorithm);
         let receiver = Receiver::new(ReceiverSetup {
             flow: setup.flow,
-            hz: setup.hz,
+            host: receiver.host,
+            sack: setup.sack,
             mss_bytes: setup.mss_bytes,
-            window_bytes,
+            window_bytes: receiver.window_bytes,
             ecn: sender.ecn(),
-            timestamp_offset_ms: receiver_offset_ms,
+            timestamp_offset_ms: receiver.timestamp_offset_ms,
         });
         TcpEndpoints { sender, receiver }
     }

@@ -31,8 +31,8 @@ impl Run {
                 continue;
             }
             let build = |seed| algorithms::registered(flow, seed).map_err(|error| error.of_flow(i));
-            let reads_offset =
-                self.hosts.timestamps == Timestamps::Random && build(1)?.needs().timestamp_offset;
+            let reads_offset = self.ends(flow).receiver.timestamps == Timestamps::Random
+                && build(1)?.needs().timestamp_offset;
             if reads_offset || are_different(&build(1)?, &build(2)?) {
                 found.push(flow.name.as_str());
             }
@@ -50,7 +50,7 @@ fn are_different(one: &impl Debug, other: &impl Debug) -> bool {
 mod tests {
     use super::*;
     use crate::cc;
-    use crate::run::Hosts;
+    use crate::run::Host;
     use serde_json::{Value, json};
 
     /// A run of one flow over a link with that queue, after an element.
@@ -108,7 +108,10 @@ mod tests {
 
     #[test]
     fn lp_is_random_if_timestamp_offsets_are() {
-        let with = |timestamps| Run { hosts: Hosts { timestamps }, ..run("lp", &fifo(), &delay()) };
+        let with = |timestamps| Run {
+            hosts: Host { timestamps, ..Host::default() },
+            ..run("lp", &fifo(), &delay())
+        };
         assert_eq!(with(Timestamps::Random).random_parts().unwrap(), ["a"]);
         assert_eq!(with(Timestamps::Synchronised).random_parts().unwrap(), [""; 0]);
     }

@@ -16,6 +16,8 @@ pub(super) struct AckInfo {
     pub(super) sacked: u32,
     /// Whether the ACK carries a plausible DSACK.
     pub(super) dsack: bool,
+    /// Whether the ACK enlarges the receive window.
+    pub(super) window_advanced: bool,
     /// Whether the DSACK answers the tail loss probe.
     pub(super) dsack_of_probe: bool,
     /// Whether the ACK carries the ECN-Echo flag (RFC 3168).
@@ -47,9 +49,10 @@ impl AckInfo {
         self.acked > 0
     }
 
-    /// Whether the ACK reports no arrival at all: a duplicate ACK in the sense of RFC 5681.
+    /// Whether the ACK is a duplicate: it advances neither `una` nor the receive window.
+    /// [RFC 5681, 2](https://www.rfc-editor.org/rfc/rfc5681#section-2)
     pub(super) fn is_duplicate(&self) -> bool {
-        self.acked == 0 && self.sacked == 0 && !self.dsack
+        self.acked == 0 && !self.window_advanced && !self.dsack
     }
 
     /// Whether the ACK needs the loss recovery code (Linux: `tcp_ack_is_dubious`).

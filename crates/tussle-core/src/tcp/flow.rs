@@ -1,6 +1,7 @@
 //! State of the sender that an algorithm may read, and the measurements of an ACK.
 
 use super::rtt::RttEstimator;
+use super::usage::INITIAL_WINDOW_PACKETS;
 use super::window_use::WindowUse;
 use crate::Time;
 use crate::cc::Control;
@@ -55,6 +56,8 @@ pub struct Flow {
     pub hz: u32,
     /// Payload of a full packet.
     pub mss_bytes: u32,
+    /// Window of a new connection, and smallest window after idle time, in packets.
+    pub initial_cwnd: u32,
     /// First packet not cumulatively acknowledged (Linux: `snd_una`).
     pub una: u32,
     /// First packet never sent (Linux: `snd_nxt`).
@@ -105,6 +108,7 @@ impl Flow {
             now: Time::ZERO,
             hz,
             mss_bytes,
+            initial_cwnd: INITIAL_WINDOW_PACKETS,
             una: 0,
             nxt: 0,
             sacked_out: 0,

@@ -9,6 +9,7 @@ use super::scoreboard::Sent;
 use super::sender::Sender;
 use crate::cc::Recovery;
 use crate::net::packet::{Block, Flags, Packet, timestamp_ms};
+use crate::run::Growth;
 
 impl Sender {
     #[inline]
@@ -30,7 +31,7 @@ impl Sender {
         let had_packets_out = self.flow.packets_out() > 0;
         let slow_path = self.is_slow_path(packet);
         if packet.number >= prior_una {
-            self.update_receive_window(packet);
+            info.window_advanced = self.update_receive_window(packet);
             if self.ecn.negotiated && packet.flags.has(Flags::ECE) {
                 info.ece = true;
             }
@@ -77,8 +78,9 @@ impl Sender {
             NextTransmission::Usual
         };
         if info.set_timer {
-            // The transmission of new packets, which usually follows, sets the timer anyway.
-            if next == NextTransmission::Usual && matches!(self.flow.state, State::Open | State::Cwr) {
+            // The transmission of new packets, which usually follows, sets the timer of a probe anyway.
+            let sets_probe = self.probes && matches!(self.flow.state, State::Open | State::Cwr);
+            if next == NextTransmission::Usual && sets_probe {
                 self.timer_due = true;
             } else {
                 self.set_timer();
@@ -189,6 +191,7 @@ impl Sender {
     /// Removes every packet below `number` from the scoreboard.
     #[inline]
     fn process_cumulative_ack(&mut self, number: u32, info: &mut AckInfo) {
+        let prior_delivered = self.flow.delivered;
         while self.flow.una < number {
             let una = self.flow.una;
             let sent = self.board.pop(&mut self.flow);
@@ -210,6 +213,12 @@ impl Sender {
         info.acked = number - info.prior_una;
         info.set_timer = true;
         self.board.trim(&self.flow);
+        if !self.setup.sack {
+            self.uncount_duplicates(info.acked, prior_delivered);
+            // Without SACK an original cannot be told from a retransmission beside it.
+            info.original_arrived &= !info.ambiguous;
+            info.lowest_original = None;
+        }
     }
 
     /// Updates the RTT estimates; returns the raw RTT of the newest packet, for the algorithm.
@@ -275,7 +284,7 @@ impl Sender {
             let safe_ack = info.una_advanced() && ack.lost == 0;
             self.reduce(Progress { delivered: ack.delivered, safe_ack });
         } else if info.acked > 0 || (self.rack.reordering_is_high() && info.sacked > 0) {
-            self.cc.on_ack(ack, &self.flow, &mut self.control);
+            self.grow(ack);
             self.flow.usage.on_window_set(self.flow.now);
         }
         if self.control.take_reduction_request() {
@@ -286,6 +295,18 @@ impl Sender {
         }
         if let Some(pacer) = &mut self.pacer {
             pacer.on_ack(&self.flow, &self.control);
+        }
+    }
+
+    /// Lets the algorithm grow the window.
+    #[inline]
+    fn grow(&mut self, ack: &Ack) {
+        match self.setup.host.growth {
+            Growth::Packet => self.cc.on_ack(ack, &self.flow, &mut self.control),
+            Growth::Ack => {
+                let single = Ack { acked: ack.acked.min(1), delivered: ack.delivered.min(1), ..*ack };
+                self.cc.on_ack(&single, &self.flow, &mut self.control);
+            }
         }
     }
 
@@ -312,13 +333,15 @@ impl Sender {
         !(is_plain && is_same_window)
     }
 
-    /// Updates the receive window from an ACK that no later one has overtaken.
+    /// Updates the receive window from an ACK that no later one has overtaken; whether it became larger.
     /// [RFC 9293, 3.10.7.4](https://www.rfc-editor.org/rfc/rfc9293#section-3.10.7.4)
-    fn update_receive_window(&mut self, packet: &Packet) {
+    fn update_receive_window(&mut self, packet: &Packet) -> bool {
         self.window_end = self.window_end.max(packet.number.saturating_add(packet.window_packets));
-        if packet.number > self.flow.una || packet.window_packets > self.offered_packets {
+        let is_larger = packet.window_packets > self.offered_packets;
+        if packet.number > self.flow.una || is_larger {
             self.offered_packets = packet.window_packets;
         }
+        is_larger
     }
 }
 

@@ -1,9 +1,10 @@
-//! TCP with the behaviour of Linux 6.1, split by mechanism.
+//! TCP with the behaviour of Linux 6.1, and switches for that of other hosts, split by mechanism.
 
 mod ack_info;
 mod delack;
 mod flow;
 mod input;
+mod newreno;
 mod output;
 mod pacer;
 mod prr;
@@ -12,6 +13,8 @@ mod ranges;
 mod rate;
 mod receiver;
 mod recovery;
+mod reduction;
+mod rfc6675;
 mod rtt;
 mod sack_list;
 mod scoreboard;

@@ -104,7 +104,7 @@ impl Sender {
         if sent > 0 || is_cwnd_limited {
             let is_unused = usage::validate(&mut self.flow, &self.control, is_cwnd_limited);
             // An algorithm with a window from a model accounts for unused window itself.
-            if is_unused && self.needs.recovery == Recovery::Prr {
+            if is_unused && self.needs.recovery == Recovery::Prr && self.setup.host.slow_start_after_idle {
                 usage::decay(&mut self.flow, &mut self.control);
             }
         }
@@ -117,6 +117,7 @@ impl Sender {
     fn on_first_of_flight(&mut self, out: &mut Outbox) {
         if self.flow.ticked_since(self.flow.last_sent) > self.flow.rtt.rto()
             && self.needs.recovery == Recovery::Prr
+            && self.setup.host.slow_start_after_idle
         {
             self.cc.on_cwnd_restart(&self.flow, &mut self.control);
             usage::restart_after_idle(&mut self.flow, &mut self.control);
@@ -130,9 +131,7 @@ impl Sender {
 
     fn schedule_probe_from_oldest(&mut self) {
         let timeout = until_timeout(&self.flow, &self.board);
-        if !self.timer.schedule_probe(&self.flow, timeout)
-            && matches!(self.timer.pending(), None | Some(Alarm::Probe))
-        {
+        if !self.schedule_probe(timeout) && matches!(self.timer.pending(), None | Some(Alarm::Probe)) {
             self.timer.rearm(&self.flow, &self.board);
         }
     }
@@ -247,8 +246,13 @@ impl Sender {
     /// now.
     pub(super) fn set_timer(&mut self) {
         let timeout: Time = self.flow.rtt.rto();
-        if !self.timer.schedule_probe(&self.flow, timeout) {
+        if !self.schedule_probe(timeout) {
             self.timer.rearm(&self.flow, &self.board);
         }
+    }
+
+    /// Sets the timer for a tail loss probe if one is called for, and returns whether it did.
+    fn schedule_probe(&mut self, timeout: Time) -> bool {
+        self.probes && self.timer.schedule_probe(&self.flow, timeout)
     }
 }

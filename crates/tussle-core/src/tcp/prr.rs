@@ -10,6 +10,8 @@ pub(crate) struct Prr {
     delivered: u32,
     /// Packets sent since the start of the reduction.
     sent: u32,
+    /// Whether an odd number of ACKs came since the start of the reduction, for rate halving.
+    is_odd_ack: bool,
 }
 
 /// Effect of an ACK during a reduction.
@@ -32,6 +34,12 @@ pub(crate) struct Target {
 impl Prr {
     pub(crate) fn on_sent(&mut self, packets: u32) {
         self.sent += packets;
+    }
+
+    /// Counts an ACK; whether it is the second of a pair.
+    pub(crate) fn is_second_ack(&mut self) -> bool {
+        self.is_odd_ack = !self.is_odd_ack;
+        !self.is_odd_ack
     }
 
     /// Window after an ACK; `None` if it delivered nothing.
@@ -89,7 +97,7 @@ mod tests {
     /// up to 14.
     #[test]
     fn below_ssthresh_the_window_conserves_or_slow_starts() {
-        let mut prr = Prr { delivered: 5, sent: 5 };
+        let mut prr = Prr { delivered: 5, sent: 5, ..Prr::default() };
         assert_eq!(window(&mut prr.clone(), 10, false), 11);
         assert_eq!(window(&mut prr.clone(), 10, true), 12);
         assert_eq!(window(&mut prr, 13, true), 14);
@@ -98,7 +106,7 @@ mod tests {
     #[test]
     fn the_first_retransmission_is_always_allowed() {
         assert_eq!(window(&mut Prr::default(), 18, false), 19);
-        let mut ahead = Prr { delivered: 0, sent: 3 };
+        let mut ahead = Prr { sent: 3, ..Prr::default() };
         assert_eq!(window(&mut ahead, 18, false), 18, "three packets were sent although one was due");
     }
 }

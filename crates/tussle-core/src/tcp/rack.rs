@@ -73,6 +73,12 @@ impl Rack {
         self.reordering_seen = true;
     }
 
+    /// Sets the reordering to what duplicate ACKs without SACK show.
+    pub(crate) fn set_reordering(&mut self, packets: u32) {
+        self.reordering = packets.min(MAX_REORDERING);
+        self.reordering_seen = true;
+    }
+
     /// Whether the window may grow without in-order delivery.
     pub(crate) fn reordering_is_high(&self) -> bool {
         self.reordering > DUP_THRESHOLD

@@ -19,6 +19,18 @@ impl Ranges {
         self.0.back().map(|range| range.end)
     }
 
+    /// The `n`-th highest number of the set, counted from 1.
+    pub(crate) fn nth_highest(&self, n: u32) -> Option<u32> {
+        let mut left = n;
+        for range in self.0.iter().rev() {
+            if left <= range.packets() {
+                return Some(range.end - left);
+            }
+            left -= range.packets();
+        }
+        None
+    }
+
     /// Whether the set contains `number`.
     pub(crate) fn contains(&self, number: u32) -> bool {
         let i = self.first_ending_after(number);

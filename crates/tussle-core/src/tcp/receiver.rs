@@ -10,7 +10,7 @@ use super::sack_list::{SackList, Urgency};
 use crate::Time;
 use crate::cc::EcnMode;
 use crate::net::packet::{Block, Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms};
-use crate::run::MAX_WINDOW_PACKETS;
+use crate::run::{Host, MAX_WINDOW_PACKETS};
 
 /// SACKs sent at once before they are spaced out (Linux: `TCP_FASTRETRANS_THRESH`).
 const PROMPT_SACKS: u32 = 3;
@@ -30,8 +30,10 @@ const QUICK_ACKS_ON_MARK: u32 = 2;
 pub struct ReceiverSetup {
     /// Index of the flow, on every packet.
     pub flow: u32,
-    /// Timer ticks per second.
-    pub hz: u32,
+    /// Settings of the host.
+    pub host: Host,
+    /// Whether both ends negotiated SACK.
+    pub sack: bool,
     /// Payload of a full packet.
     pub mss_bytes: u32,
     /// Largest window that the receiver advertises.
@@ -118,9 +120,9 @@ impl Receiver {
             out_of_order: Ranges::default(),
             sack_list: SackList::default(),
             dsack: None,
-            delack: DelayedAck::new(setup.hz),
+            delack: DelayedAck::new(setup.host.hz),
             ecn: EcnReceiver::default(),
-            rtt: RttEstimator::new(setup.hz),
+            rtt: RttEstimator::new(setup.host.hz),
             ts_recent_ms: 0,
             connection: Connection::Listen,
             ack_now: false,
@@ -242,7 +244,7 @@ impl Receiver {
         }
         match packet.number.cmp(&self.next) {
             Ordering::Less => {
-                self.dsack = Some(Block { start: packet.number, end: packet.number + 1 });
+                self.report_duplicate(packet.number);
                 self.delack.on_trouble(self.path().quick_acks);
             }
             Ordering::Equal => self.process_in_order(packet, now),
@@ -291,6 +293,13 @@ impl Receiver {
         }
     }
 
+    /// Reports a duplicate with the next ACK. [RFC 2883](https://www.rfc-editor.org/rfc/rfc2883)
+    fn report_duplicate(&mut self, number: u32) {
+        if self.setup.sack && self.setup.host.dsack {
+            self.dsack = Some(Block { start: number, end: number + 1 });
+        }
+    }
+
     fn bytes_of(&self, block: Block) -> u64 {
         let full = u64::from(block.packets()) * u64::from(self.setup.mss_bytes);
         match self.short_last {
@@ -307,13 +316,19 @@ impl Receiver {
     fn process_out_of_order(&mut self, packet: &Packet, now: Time, out: &mut Outbox) -> AckSent {
         let block = Block { start: packet.number, end: packet.number + 1 };
         if self.out_of_order.contains(packet.number) {
-            self.dsack = Some(block);
+            self.report_duplicate(packet.number);
         } else {
             self.out_of_order.insert(block, |_| ());
-            self.grow_window();
+            // Without SACK an ACK with another window would not count as a duplicate.
+            if self.setup.sack {
+                self.grow_window();
+            }
         }
         if packet.flags.has(Flags::FIN) {
             self.short_last = Some((packet.number, packet.size_bytes - HEADER_BYTES));
+        }
+        if !self.setup.sack {
+            return AckSent(false);
         }
         let held_back = self.compressed > 0;
         let urgency = if held_back { self.sack_list.urgency(packet.number) } else { Urgency::None };
@@ -375,7 +390,7 @@ impl Receiver {
             }
             return;
         }
-        if self.compressed >= MAX_COMPRESSED {
+        if !self.setup.sack || self.compressed >= MAX_COMPRESSED {
             return self.send_ack(now, out);
         }
         if self.prompt_sacks_at != self.next {
@@ -417,7 +432,7 @@ impl Receiver {
         if let Some(block) = self.dsack.take() {
             sacks.push(block);
         }
-        if !self.out_of_order.is_empty() {
+        if self.setup.sack && !self.out_of_order.is_empty() {
             self.sack_list.fill(&mut sacks);
         }
         ack.set_sacks(sacks);
@@ -450,7 +465,8 @@ mod tests {
         fn new(ecn: EcnMode) -> Fixture {
             let setup = ReceiverSetup {
                 flow: 0,
-                hz: 250,
+                host: Host::default(),
+                sack: true,
                 mss_bytes: 1448,
                 window_bytes: 65_535,
                 ecn,
@@ -506,7 +522,8 @@ mod tests {
     fn the_handshake_is_timed_from_its_first_answer() {
         let setup = ReceiverSetup {
             flow: 0,
-            hz: 250,
+            host: Host::default(),
+            sack: true,
             mss_bytes: 1448,
             window_bytes: 65_535,
             ecn: EcnMode::Off,

@@ -6,7 +6,7 @@
 use super::ack_info::{AckInfo, NextTransmission};
 use super::flow::{Cause, State};
 use super::output::{Event, Outbox};
-use super::prr::{Progress, Prr, Target};
+use super::prr::{Progress, Prr};
 use super::sender::Sender;
 use super::timer::Alarm;
 use super::usage::current_ssthresh;
@@ -21,8 +21,8 @@ impl Sender {
         }
         if self.flow.state == State::Open {
             self.undo.forget_retransmissions();
-        } else if self.flow.una >= self.flow.high_seq {
-            self.on_recovery_point(info, out);
+        } else if self.flow.una >= self.flow.high_seq && !self.on_recovery_point(info, out) {
+            return NextTransmission::Usual;
         }
         match self.flow.state {
             State::Recovery => self.process_in_recovery(info, out),
@@ -31,8 +31,9 @@ impl Sender {
         }
     }
 
-    /// Processes the acknowledgement of everything sent before the episode began.
-    fn on_recovery_point(&mut self, info: &AckInfo, out: &mut Outbox) {
+    /// Processes the acknowledgement of everything sent before the episode began. Returns whether the ACK needs further
+    /// processing.
+    fn on_recovery_point(&mut self, info: &AckInfo, out: &mut Outbox) -> bool {
         match self.flow.state {
             // The state is held until the receiver has certainly seen the CWR flag.
             State::Cwr if self.flow.una != self.flow.high_seq => {
@@ -40,26 +41,42 @@ impl Sender {
                 self.enter(State::Open);
             }
             State::Recovery => {
-                self.finish_recovery(info, out);
+                if !self.setup.sack {
+                    self.forget_duplicates();
+                }
+                if !self.finish_recovery(info, out) {
+                    return false;
+                }
                 self.end_reduction();
             }
             _ => {}
         }
+        true
     }
 
     fn process_in_recovery(&mut self, info: &mut AckInfo, out: &mut Outbox) -> NextTransmission {
-        if info.una_advanced() && self.undo_partially(info, out) {
-            return NextTransmission::Usual;
+        let mut reveals_losses = self.reveals_losses(info);
+        if info.una_advanced() {
+            match self.undo_partially(info, out) {
+                PartialAck::LateOriginal => return NextTransmission::Usual,
+                PartialAck::Undone => {}
+                PartialAck::Usual => reveals_losses = self.is_far_above(),
+            }
+        } else if !self.setup.sack && info.is_duplicate() {
+            self.count_duplicate();
         }
         if self.undo_by_dsack(out) {
             self.open_unless_marked(info, out);
         }
         self.detect_losses(info);
         if self.flow.state != State::Recovery {
-            if self.flow.lost_out == 0 {
+            if !self.must_recover() {
                 return NextTransmission::Usual;
             }
             self.enter_recovery(info.ece, out);
+        }
+        if !self.detects_by_time() && reveals_losses {
+            self.mark_losses_by_count(false);
         }
         NextTransmission::Lost
     }
@@ -77,21 +94,44 @@ impl Sender {
     }
 
     fn process_in_order(&mut self, info: &mut AckInfo, out: &mut Outbox) -> NextTransmission {
+        if !self.setup.sack {
+            if info.una_advanced() {
+                self.forget_duplicates();
+            }
+            if info.is_duplicate() {
+                self.count_duplicate();
+            }
+        }
         if self.flow.state <= State::Disorder {
             self.undo_by_dsack(out);
         }
         self.detect_losses(info);
-        if self.flow.lost_out == 0 {
+        if !self.must_recover() {
             self.open_unless_marked(info, out);
             return NextTransmission::Usual;
         }
         self.enter_recovery(info.ece, out);
+        if !self.detects_by_time() && self.reveals_losses(info) {
+            self.mark_losses_by_count(true);
+        }
         NextTransmission::Lost
     }
 
-    /// Runs RACK if something arrived.
+    /// Whether enough is known to begin recovery.
+    fn must_recover(&self) -> bool {
+        self.flow.lost_out > 0 || self.has_enough_above()
+    }
+
+    /// Detects losses by duplicate ACKs without SACK, and otherwise by RACK if something arrived.
     fn detect_losses(&mut self, info: &mut AckInfo) {
-        if self.flow.packets_out() == 0 || !std::mem::take(&mut self.rack.advanced) {
+        if self.flow.packets_out() == 0 {
+            return;
+        }
+        if !self.setup.sack {
+            self.detect_loss_by_duplicates(info.una_advanced());
+            return self.report_losses();
+        }
+        if !self.detects_by_time() || !std::mem::take(&mut self.rack.advanced) {
             return;
         }
         let prior_retrans_out = self.flow.retrans_out;
@@ -104,7 +144,7 @@ impl Sender {
     }
 
     /// Reports newly detected losses to the algorithm.
-    fn report_losses(&mut self) {
+    pub(super) fn report_losses(&mut self) {
         for lost in self.board.newly_lost.drain(..) {
             self.cc.on_lost(&lost, &self.flow, &mut self.control);
         }
@@ -177,7 +217,9 @@ impl Sender {
         }
         let reduced = self.flow.state == State::Cwr || self.undo.is_possible();
         if reduced && self.control.has_ssthresh() {
-            self.control.cwnd = self.control.ssthresh;
+            // Rate halving never enlarges the window.
+            let most = if self.setup.host.prr { u32::MAX } else { self.control.cwnd };
+            self.control.cwnd = self.control.ssthresh.min(most);
             self.flow.usage.on_window_set(self.flow.now);
         }
         self.cc.on_cwr_complete(&self.flow, &mut self.control);
@@ -191,24 +233,12 @@ impl Sender {
         }
     }
 
-    /// Performs one step of proportional rate reduction.
-    pub(super) fn reduce(&mut self, progress: Progress) {
-        let target = Target {
-            prior_cwnd: self.flow.prior_cwnd,
-            ssthresh: self.control.ssthresh,
-            in_flight: self.flow.in_flight(),
-        };
-        if let Some(cwnd) = self.prr.on_ack(progress, target) {
-            self.control.cwnd = cwnd;
-        }
-    }
-
     pub(super) fn begin_undo(&mut self) {
         let probes = self.probe.is_some_and(|probe| probe.is_retransmission);
         self.undo.begin(self.flow.una, self.flow.retrans_out + u32::from(probes));
     }
 
-    fn nothing_retransmitted(&self) -> bool {
+    pub(super) fn nothing_retransmitted(&self) -> bool {
         self.flow.retrans_out == 0
             && !(self.flow.packets_out() > 0 && self.board.get(self.flow.una).was_retransmitted())
     }
@@ -251,19 +281,30 @@ impl Sender {
         out.events.push(Event::Undo);
     }
 
+    /// Whether a late original, not a retransmission, caused the ACK.
+    fn original_was_late(&self, info: &AckInfo) -> bool {
+        // Without SACK the time of the first retransmission is forgotten at the recovery point.
+        let is_forgotten = !self.setup.sack && self.flow.una >= self.flow.high_seq;
+        self.undo.was_late(info.echo_ms).unwrap_or(!is_forgotten)
+    }
+
     fn unmark_losses(&mut self) {
         self.board.unmark_losses(&mut self.flow);
     }
 
-    /// Ends recovery, when all data outstanding at its start has arrived.
-    fn finish_recovery(&mut self, info: &AckInfo, out: &mut Outbox) {
-        if self.undo.is_proven(info.echo_ms) {
+    /// Ends recovery, when all data outstanding at its start has arrived. Returns whether it has ended.
+    fn finish_recovery(&mut self, info: &AckInfo, out: &mut Outbox) -> bool {
+        if self.undo.is_proven(self.original_was_late(info)) {
             self.undo_reduction(out);
         } else {
             self.rack.on_recovered();
         }
+        if self.must_await_duplicates() {
+            return false;
+        }
         self.enter(State::Open);
         out.events.push(Event::Recovered);
+        true
     }
 
     /// Undoes the reduction if a DSACK answered every retransmission.
@@ -277,15 +318,15 @@ impl Sender {
         proven
     }
 
-    /// Undoes the reduction if a late original, not its retransmission, filled the oldest hole. Returns
-    /// whether the ACK needs no further processing. [RFC 3522](https://www.rfc-editor.org/rfc/rfc3522)
-    fn undo_partially(&mut self, info: &AckInfo, out: &mut Outbox) -> bool {
-        if !self.undo.is_possible() || !self.undo.was_late(info.echo_ms) {
-            return false;
+    /// Undoes the reduction if a late original, not its retransmission, filled the oldest hole.
+    /// [RFC 3522](https://www.rfc-editor.org/rfc/rfc3522)
+    fn undo_partially(&mut self, info: &AckInfo, out: &mut Outbox) -> PartialAck {
+        if !self.undo.is_possible() || !self.original_was_late(info) {
+            return PartialAck::Usual;
         }
         self.note_displaced(Some(info.prior_una));
         if self.flow.retrans_out > 0 {
-            return true;
+            return PartialAck::LateOriginal;
         }
         if self.nothing_retransmitted() {
             self.undo.forget_retransmissions();
@@ -293,30 +334,32 @@ impl Sender {
         self.unmark_losses();
         self.undo_reduction(out);
         self.keep_open();
-        false
+        PartialAck::Undone
     }
 
-    /// Undoes a spurious timeout.
-    fn undo_timeout(&mut self, out: &mut Outbox) {
+    /// Undoes a spurious timeout, which F-RTO has detected (`by_frto`) or timestamps have.
+    fn undo_timeout(&mut self, by_frto: bool, out: &mut Outbox) {
         self.unmark_losses();
         self.undo_reduction(out);
         self.unanswered_timeouts = 0;
-        self.enter(State::Open);
         self.counts.spurious_timeouts += 1;
-        out.events.push(Event::Recovered);
+        if !self.must_await_duplicates() && (self.setup.sack || by_frto) {
+            self.enter(State::Open);
+            out.events.push(Event::Recovered);
+        }
     }
 
     /// Processes an ACK after a timeout: undoes a spurious timeout, otherwise continues the repair.
     /// [RFC 5682, 3.1](https://www.rfc-editor.org/rfc/rfc5682#section-3.1)
     fn repair_after_timeout(&mut self, info: &AckInfo, out: &mut Outbox) -> NextTransmission {
         let recovered = self.flow.una >= self.flow.high_seq;
-        if info.una_advanced() && self.undo.is_proven(info.echo_ms) {
-            self.undo_timeout(out);
+        if info.una_advanced() && self.undo.is_proven(self.original_was_late(info)) {
+            self.undo_timeout(false, out);
             return NextTransmission::Usual;
         }
         if self.frto {
             if info.original_arrived {
-                self.undo_timeout(out);
+                self.undo_timeout(true, out);
                 return NextTransmission::Usual;
             }
             if self.flow.nxt > self.flow.high_seq {
@@ -334,6 +377,14 @@ impl Sender {
         if recovered {
             self.finish_recovery(info, out);
             return NextTransmission::Usual;
+        }
+        if !self.setup.sack {
+            // A duplicate ACK now shows that new data have arrived.
+            if self.flow.nxt > self.flow.high_seq && info.is_duplicate() {
+                self.count_duplicate();
+            } else if info.una_advanced() {
+                self.forget_duplicates();
+            }
         }
         NextTransmission::Lost
     }
@@ -355,9 +406,13 @@ impl Sender {
 
     fn enter_loss(&mut self) {
         let new_episode = self.flow.state < State::Recovery;
+        if !self.setup.sack {
+            self.forget_duplicates();
+        }
+        let spares_recent = self.setup.sack && self.detects_by_time();
         let rack = &self.rack;
         let clock = self.flow.now;
-        self.board.mark_timed_out(&mut self.flow, |sent| rack.is_recent(sent, clock));
+        self.board.mark_timed_out(&mut self.flow, |sent| spares_recent && rack.is_recent(sent, clock));
         self.report_losses();
         let first = self.flow.state == State::Loss && self.unanswered_timeouts == 0;
         if self.flow.state <= State::Disorder || self.flow.una >= self.flow.high_seq || first {
@@ -374,6 +429,17 @@ impl Sender {
         self.flow.high_seq = self.flow.nxt;
         self.probe = None;
         self.ecn.cwr_due = self.ecn.negotiated;
-        self.frto = new_episode || self.unanswered_timeouts > 0;
+        self.frto = self.setup.host.frto && (new_episode || self.unanswered_timeouts > 0);
     }
+}
+
+/// Meaning of an ACK that advances `una` in recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PartialAck {
+    /// A retransmission filled the hole.
+    Usual,
+    /// A late original filled it, and retransmissions are still in the network: the ACK needs no further processing.
+    LateOriginal,
+    /// A late original filled it, and the reduction is undone.
+    Undone,
 }

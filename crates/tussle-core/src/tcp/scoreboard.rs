@@ -88,7 +88,7 @@ pub(crate) struct Scoreboard {
     sacked: Ranges,
     /// Number below which no packet awaits retransmission.
     retransmit_from: u32,
-    /// Number below which RACK need not examine any first transmission.
+    /// Number below which no first transmission needs to be examined.
     first_unexamined: u32,
     /// Number below which a timeout marked every packet that was not sacked.
     timed_out_to: u32,
@@ -233,6 +233,17 @@ impl Scoreboard {
         self.retransmit_from = flow.una;
     }
 
+    /// Marks each packet as lost above which at least `enough` packets were sacked.
+    pub(crate) fn mark_below_sacked(&mut self, enough: u32, flow: &mut Flow) {
+        let Some(end) = self.sacked.nth_highest(enough) else { return };
+        for number in self.first_unexamined.max(flow.una)..end {
+            if !self.get(number).is_lost() {
+                self.mark_lost(number, flow);
+            }
+        }
+        self.first_unexamined = self.first_unexamined.max(end);
+    }
+
     /// Removes every loss mark: the packets were late.
     pub(crate) fn unmark_losses(&mut self, flow: &mut Flow) {
         for number in flow.una..flow.nxt {
@@ -240,6 +251,7 @@ impl Scoreboard {
         }
         flow.lost_out = 0;
         self.timed_out_to = flow.una;
+        self.first_unexamined = flow.una;
     }
 
     /// Lowest packet that awaits retransmission.

@@ -13,14 +13,17 @@ use super::usage::INITIAL_WINDOW_PACKETS;
 use crate::Time;
 use crate::cc::{CongestionControl, Control, EcnMode, Needs};
 use crate::net::packet::{Flags, Kind, Packet, timestamp_ms};
+use crate::run::Host;
 
 /// Settings of a sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
     /// Index of the flow, on every packet.
     pub flow: u32,
-    /// Timer ticks per second.
-    pub hz: u32,
+    /// Settings of the host.
+    pub host: Host,
+    /// Whether both ends negotiated SACK.
+    pub sack: bool,
     /// Payload of a full packet.
     pub mss_bytes: u32,
     /// ECN feedback that the sender asks for; an algorithm may need more.
@@ -77,7 +80,7 @@ pub struct Counts {
     pub probes: u32,
 }
 
-/// The sending end of a connection, with Linux 6.1's behaviour.
+/// The sending end of a connection, with Linux 6.1's behaviour unless its host's settings say otherwise.
 #[derive(Debug)]
 pub struct Sender {
     /// State that the algorithm reads.
@@ -102,6 +105,8 @@ pub struct Sender {
     pub(super) pacer: Option<Pacer>,
     /// Unanswered tail loss probe.
     pub(super) probe: Option<Probe>,
+    /// Whether the sender sends tail loss probes.
+    pub(super) probes: bool,
     /// Whether an ACK of data never retransmitted may still prove a timeout spurious (RFC 5682).
     pub(super) frto: bool,
     /// Timeouts since the last progress.
@@ -143,8 +148,9 @@ impl Sender {
         let needs = cc.needs();
         let pacing = needs.pacing || setup.pacing;
         let setup = Setup { ecn: setup.ecn.max(needs.ecn), pacing, ..setup };
-        let mut flow = Flow::new(setup.hz, setup.mss_bytes);
+        let mut flow = Flow::new(setup.host.hz, setup.mss_bytes);
         flow.pacing = setup.pacing;
+        flow.initial_cwnd = setup.host.initial_cwnd;
         Sender {
             flow,
             control: Control::default(),
@@ -159,10 +165,11 @@ impl Sender {
             prr: Prr::default(),
             undo: Undo::default(),
             rate: RateEstimator::default(),
-            timer: Timer::new(setup.hz),
+            timer: Timer::new(setup.host.hz),
             timer_due: false,
             pacer: setup.pacing.then(Pacer::default),
             probe: None,
+            probes: setup.host.tlp && setup.sack,
             frto: false,
             unanswered_timeouts: 0,
             window_end: INITIAL_WINDOW_PACKETS,
@@ -270,7 +277,10 @@ impl Sender {
         self.flow.ecn = self.ecn.negotiated;
         (self.window_end, self.offered_packets) = (syn_ack.window_packets, syn_ack.window_packets);
         // RFC 5681, 3.1: after the loss of more than one SYN the window is one packet.
-        self.control.cwnd = if retries > 1 { 1 } else { INITIAL_WINDOW_PACKETS };
+        self.control.cwnd = if retries > 1 { 1 } else { self.flow.initial_cwnd };
+        if let Some(ssthresh) = self.setup.host.initial_ssthresh {
+            self.control.ssthresh = ssthresh;
+        }
         // The SYN counts as a delivered packet.
         self.flow.delivered = 1;
         self.flow.last_sent = now;
@@ -393,7 +403,9 @@ impl Sender {
     /// The sum that is wrong.
     pub fn check(&self) -> Result<(), String> {
         let flow = &self.flow;
-        let sums = (flow.sacked_out, flow.lost_out, flow.retrans_out);
+        // Without SACK `sacked_out` counts duplicate ACKs.
+        let sacked = if self.setup.sack { flow.sacked_out } else { 0 };
+        let sums = (sacked, flow.lost_out, flow.retrans_out);
         let counted = self.board.recount(flow);
         if sums != counted {
             return Err(format!(

@@ -26,12 +26,14 @@ const MARGIN: Time = Time::from_ms(2);
 pub(crate) struct Timer {
     pending: Option<Alarm>,
     at: Time,
+    /// Tick for which the timer was last set.
+    set_for: u64,
     ticks: Ticks,
 }
 
 impl Timer {
     pub(crate) fn new(hz: u32) -> Timer {
-        Timer { pending: None, at: Time::NEVER, ticks: Ticks::new(hz) }
+        Timer { pending: None, at: Time::NEVER, set_for: 0, ticks: Ticks::new(hz) }
     }
 
     /// Time at which the timer fires; [`Time::NEVER`] if it is not set.
@@ -57,6 +59,7 @@ impl Timer {
         self.pending = Some(alarm);
         let expires = self.ticks.at(now) + self.ticks.span(span);
         self.at = self.ticks.fires(now, expires);
+        self.set_for = expires;
     }
 
     /// Sets the retransmission timeout, or clears the timer if nothing is outstanding.
@@ -69,7 +72,14 @@ impl Timer {
             Some(Alarm::Probe | Alarm::Reordering) => until_timeout(flow, board).max(Time::from_us(1)),
             Some(Alarm::Retransmit) | None => flow.rtt.rto(),
         };
-        self.set(Alarm::Retransmit, flow.now, span);
+        if self.pending == Some(Alarm::Probe)
+            && self.ticks.at(flow.now) + self.ticks.span(span) == self.set_for
+        {
+            // A timer that is set for the same tick stays where it is in the wheel, and may fire on a coarser tick.
+            self.pending = Some(Alarm::Retransmit);
+        } else {
+            self.set(Alarm::Retransmit, flow.now, span);
+        }
     }
 
     /// Sets the timer for a tail loss probe if one is called for, and returns whether it did.

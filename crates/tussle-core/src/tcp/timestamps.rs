@@ -1,6 +1,6 @@
 //! Timestamp offsets. RFC 7323, 7.1, advises a random one for each connection, and Linux adds one.
 
-use crate::run::{Hosts, Timestamps};
+use crate::run::{Ends, Timestamps};
 use crate::util::rng::Rng;
 
 /// Timestamp offsets of one connection, in ms. Each end adds its own offset to the timestamps that it sends
@@ -15,23 +15,26 @@ pub(crate) struct TimestampOffsets {
 
 impl TimestampOffsets {
     /// Samples the offsets of the flow called `name` in a run with that seed.
-    pub(crate) fn of(hosts: Hosts, seed: u64, name: &str) -> TimestampOffsets {
-        match hosts.timestamps {
-            Timestamps::Synchronised => TimestampOffsets::default(),
-            Timestamps::Random => {
-                let mut random = Rng::new(seed, &format!("{name} timestamps"));
-                TimestampOffsets { sender_ms: random.next_u32(), receiver_ms: random.next_u32() }
+    pub(crate) fn of(ends: &Ends, seed: u64, name: &str) -> TimestampOffsets {
+        let mut random = Rng::new(seed, &format!("{name} timestamps"));
+        let [sender_ms, receiver_ms] = [ends.sender, ends.receiver].map(|host| {
+            let offset_ms = random.next_u32();
+            match host.timestamps {
+                Timestamps::Random => offset_ms,
+                Timestamps::Synchronised => 0,
             }
-        }
+        });
+        TimestampOffsets { sender_ms, receiver_ms }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Host;
 
     fn random(seed: u64, name: &str) -> TimestampOffsets {
-        TimestampOffsets::of(Hosts { timestamps: Timestamps::Random }, seed, name)
+        TimestampOffsets::of(&Ends::default(), seed, name)
     }
 
     #[test]
@@ -45,8 +48,11 @@ mod tests {
 
     #[test]
     fn synchronised_clocks_have_no_offset() {
-        let hosts = Hosts { timestamps: Timestamps::Synchronised };
-        assert_eq!(TimestampOffsets::of(hosts, 1, "a"), TimestampOffsets { sender_ms: 0, receiver_ms: 0 });
+        let host = Host { timestamps: Timestamps::Synchronised, ..Host::default() };
+        let one = Ends { sender: host, ..Ends::default() };
+        let of = |ends| TimestampOffsets::of(&ends, 1, "a");
+        assert_eq!(of(Ends { receiver: host, ..one }), TimestampOffsets { sender_ms: 0, receiver_ms: 0 });
+        assert_eq!(of(one), TimestampOffsets { sender_ms: 0, ..random(1, "a") });
     }
 
     /// 8000 offsets: an eighth of them, 1000, is below 2^29; Tolerance: five standard deviations of sqrt(8000

@@ -55,14 +55,14 @@ impl Undo {
     }
 
     /// Whether a first transmission caused an ACK that echoes `echo_ms`: the echo is older than the first
-    /// retransmission, or there was none. [RFC 3522](https://www.rfc-editor.org/rfc/rfc3522)
-    pub(crate) fn was_late(&self, echo_ms: u32) -> bool {
-        self.first_retransmission_ms.is_none_or(|first| echo_ms != 0 && echo_ms < first)
+    /// retransmission; `None` if there was none. [RFC 3522](https://www.rfc-editor.org/rfc/rfc3522)
+    pub(crate) fn was_late(&self, echo_ms: u32) -> Option<bool> {
+        self.first_retransmission_ms.map(|first| echo_ms != 0 && echo_ms < first)
     }
 
-    /// Whether DSACKs or timestamps prove the reduction spurious.
-    pub(crate) fn is_proven(&self, echo_ms: u32) -> bool {
-        self.is_possible() && (self.unanswered == Some(0) || self.was_late(echo_ms))
+    /// Whether DSACKs, or an original that `was_late`, prove the reduction spurious.
+    pub(crate) fn is_proven(&self, was_late: bool) -> bool {
+        self.is_possible() && (self.unanswered == Some(0) || was_late)
     }
 }
 
@@ -97,7 +97,9 @@ mod tests {
         let mut undo = Undo::default();
         undo.begin(10, 0);
         undo.on_retransmission(100);
-        assert!(undo.is_proven(99));
-        assert!(!undo.is_proven(100));
+        assert_eq!(undo.was_late(99), Some(true));
+        assert_eq!(undo.was_late(100), Some(false));
+        assert!(undo.is_proven(true));
+        assert!(!undo.is_proven(false));
     }
 }

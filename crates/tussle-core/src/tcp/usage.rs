@@ -4,7 +4,7 @@
 use super::flow::{Flow, State};
 use crate::cc::Control;
 
-/// Window of a new connection, and after idle time.
+/// Default window of a new connection, and after idle time.
 /// [RFC 6928, 2](https://www.rfc-editor.org/rfc/rfc6928#section-2)
 pub const INITIAL_WINDOW_PACKETS: u32 = 10;
 
@@ -34,7 +34,7 @@ pub(crate) fn validate(flow: &mut Flow, control: &Control, is_cwnd_limited: bool
 /// [RFC 2861, 3.2](https://www.rfc-editor.org/rfc/rfc2861#section-3.2)
 pub(crate) fn decay(flow: &mut Flow, control: &mut Control) {
     if flow.state == State::Open {
-        let used = flow.usage.used_packets.max(INITIAL_WINDOW_PACKETS);
+        let used = flow.usage.used_packets.max(flow.initial_cwnd);
         if used < control.cwnd {
             control.ssthresh = current_ssthresh(flow, control);
             control.cwnd = u32::midpoint(control.cwnd, used);
@@ -49,7 +49,7 @@ pub(crate) fn decay(flow: &mut Flow, control: &mut Control) {
 pub(crate) fn restart_after_idle(flow: &mut Flow, control: &mut Control) {
     let rto = flow.rtt.rto();
     control.ssthresh = current_ssthresh(flow, control);
-    let floor = INITIAL_WINDOW_PACKETS.min(control.cwnd);
+    let floor = flow.initial_cwnd.min(control.cwnd);
     let mut idle = flow.ticked_since(flow.last_sent);
     while idle > rto && control.cwnd > floor {
         idle = idle - rto;

@@ -3,7 +3,7 @@
 use tussle_core::net::path::{DelaySpec, ElementKind, LinkSpec, LossSpec};
 use tussle_core::net::queue::{FifoSpec, QueueSpec};
 use tussle_core::run::{
-    ElementSpec, FORMAT, FlowSpec, Hosts, Interval, ProfileName, Record, Sampling, Timestamps,
+    ElementSpec, FORMAT, FlowSpec, Host, Interval, ProfileName, Record, Sampling, Timestamps,
 };
 use tussle_core::{Outcome, Run, Simulation};
 
@@ -68,7 +68,7 @@ pub(crate) fn run(elements: Vec<ElementSpec>, mut flows: Vec<FlowSpec>, steady_n
         duration_ns: steady_ns.1,
         steady: Interval { from_ns: steady_ns.0, to_ns: steady_ns.1 },
         record: Record { sampling: Sampling::Off, events: false },
-        hosts: Hosts::default(),
+        hosts: Host::default(),
         elements,
         flows,
     }
@@ -77,7 +77,7 @@ pub(crate) fn run(elements: Vec<ElementSpec>, mut flows: Vec<FlowSpec>, steady_n
 /// The run with hosts whose timestamps have no random offset. With random offsets, LP mostly behaves like
 /// Reno.
 pub(crate) fn synchronised(run: Run) -> Run {
-    Run { hosts: Hosts { timestamps: Timestamps::Synchronised }, ..run }
+    Run { hosts: Host { timestamps: Timestamps::Synchronised, ..run.hosts }, ..run }
 }
 
 /// A flow over `bottleneck` for the whole run.
@@ -95,6 +95,8 @@ pub(crate) fn flow(algorithm: &str) -> FlowSpec {
         ecn: false,
         pacing: false,
         receive_window_bytes: None,
+        sender: None,
+        receiver: None,
         application: None,
     }
 }

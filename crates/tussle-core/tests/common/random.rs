@@ -9,7 +9,7 @@ use tussle_core::net::path::{
 };
 use tussle_core::net::queue::{self, CodelSpec, FifoSpec, QueueSpec, RedSpec, ThresholdSpec};
 use tussle_core::run::application::{ApplicationSpec, ChunksSpec, OnOffSpec, RateSpec, RequestsSpec};
-use tussle_core::run::{ElementSpec, FORMAT, FlowSpec, Hosts, Interval, ProfileName, Record, Sampling, UDP};
+use tussle_core::run::{ElementSpec, FORMAT, FlowSpec, Host, Interval, ProfileName, Record, Sampling, UDP};
 use tussle_core::util::distribution::{Distribution, Normal, Pareto, Uniform};
 use tussle_core::{Outcome, Progress, Run, Simulation};
 
@@ -258,6 +258,8 @@ fn flow(elements: usize, duration_ns: u64) -> impl Strategy<Value = FlowSpec> {
                 ecn,
                 pacing,
                 receive_window_bytes: window,
+                sender: None,
+                receiver: None,
                 application: None,
             }
         })
@@ -311,7 +313,7 @@ pub(crate) fn run() -> impl Strategy<Value = Run> {
                 duration_ns,
                 steady: Interval { from_ns: edges.0.min(edges.1), to_ns: edges.0.max(edges.1) },
                 record: Record { sampling, events },
-                hosts: Hosts::default(),
+                hosts: Host::default(),
                 flows: named_flows(flows, &kinds),
                 elements: named_elements(kinds),
             })
@@ -339,6 +341,8 @@ fn named_flows(flows: Vec<FlowSpec>, kinds: &[ElementKind]) -> Vec<FlowSpec> {
         FlowSpec {
             name: format!("flow-{index}"),
             receive_window_bytes: flow.receive_window_bytes.or(window),
+            sender: None,
+            receiver: None,
             ..flow
         }
     });

@@ -1,7 +1,7 @@
-//! Objects that hooks written in Python get: views of an ACK, a lost packet and a flow, and the control.
+//! Arguments of hooks in Python: views of an ACK, of a lost packet and of a flow, and the control.
 //!
-//! A flow has one object of each, which is filled again before each call: copying numbers costs less than
-//! making objects.
+//! A flow has one object of each type, which is updated before each call, because copying numbers costs less
+//! than creating objects.
 
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -14,33 +14,33 @@ pub(super) const MAX_CWND_PACKETS: u32 = 2 * MAX_WINDOW_PACKETS;
 /// Largest divisor of growth. It is far above any window, so that the window practically does not grow.
 const MAX_PER_PACKETS: u32 = 1 << 30;
 
-/// One ACK, as the sender understands it. Read-only; the object shows the latest ACK, so copy the numbers
-/// that you keep.
+/// One ACK, with the sender's findings about it. The object is read-only and always shows the latest ACK:
+/// copy numbers that you need later.
 #[derive(Debug)]
 #[pyclass(name = "Ack", module = "tussle.algorithm")]
 pub(crate) struct AckView(pub(super) tcp::Ack);
 
 #[pymethods]
 impl AckView {
-    /// Packets newly acknowledged cumulatively.
+    /// Packets that this ACK newly acknowledges cumulatively.
     #[getter]
     fn acked(&self) -> u32 {
         self.0.acked
     }
 
-    /// Packets newly reported by SACK.
+    /// Packets that this ACK newly reports by SACK.
     #[getter]
     fn sacked(&self) -> u32 {
         self.0.sacked
     }
 
-    /// Packets newly known to have arrived, by cumulative acknowledgement or SACK.
+    /// Packets that this ACK newly reports as arrived, cumulatively or by SACK.
     #[getter]
     fn delivered(&self) -> u32 {
         self.0.delivered
     }
 
-    /// Packets newly detected as lost; known in `on_ack`, 0 in `on_pkts_acked`.
+    /// Packets detected as lost while this ACK was processed; known in `on_ack`, 0 in `on_pkts_acked`.
     #[getter]
     fn lost(&self) -> u32 {
         self.0.lost
@@ -59,14 +59,15 @@ impl AckView {
     }
 
     /// The receiver's clock when it sent this ACK, in ms (the timestamp of RFC 7323), with the random offset
-    /// of this connection, unless the scenario says `hosts.timestamps = "synchronised"`.
+    /// of this connection, unless the scenario has `hosts.timestamps = "synchronised"`.
     #[getter]
     fn ts_val_ms(&self) -> u32 {
         self.0.ts_val_ms
     }
 
     /// The sender's clock when it sent the packet that caused the ACK, in ms. The packet's one-way delay is
-    /// `ts_val_ms - ts_echo_ms` modulo 2^32, plus the random offset: only differences of it have a meaning.
+    /// `ts_val_ms - ts_echo_ms` modulo 2^32, plus the random offset: only differences of one-way delays have
+    /// a meaning.
     #[getter]
     fn ts_echo_ms(&self) -> u32 {
         self.0.ts_echo_ms
@@ -78,15 +79,14 @@ impl AckView {
         self.0.ece
     }
 
-    /// Packets delivered over `rate_interval_us`, a measurement of the delivery rate; None if it is not
-    /// valid.
+    /// Packets delivered in `rate_interval_us`, for the delivery rate; None if the measurement is not valid.
     #[getter]
     fn rate_delivered(&self) -> Option<u32> {
         self.0.rate.delivered
     }
 
-    /// Interval of the delivery rate in µs: the longer one of the time of sending the packets and the time of
-    /// their acknowledgement.
+    /// Interval of the delivery rate in µs: the time in which the packets were sent or that in which they
+    /// were acknowledged, whichever is longer.
     #[getter]
     fn rate_interval_us(&self) -> u64 {
         self.0.rate.interval_us
@@ -111,8 +111,8 @@ impl AckView {
     }
 }
 
-/// A packet that was detected as lost. Read-only; the object shows the latest one, so copy the numbers that
-/// you keep.
+/// A packet that was detected as lost. The object is read-only and always shows the latest one: copy numbers
+/// that you need later.
 #[derive(Debug)]
 #[pyclass(name = "Lost", module = "tussle.algorithm")]
 pub(crate) struct LostView(pub(super) tcp::Lost);
@@ -144,7 +144,8 @@ impl LostView {
     }
 }
 
-/// The sender of a flow. Read-only; the object shows the present, so copy the numbers that you keep.
+/// The sender of a flow. The object is read-only and always shows the current state: copy numbers that you
+/// need later.
 ///
 /// Packets are counted from 0, and each carries `mss_bytes` of payload.
 #[derive(Debug)]
@@ -181,7 +182,7 @@ impl FlowView {
         self.flow.una
     }
 
-    /// First packet never sent. A round trip is over when `una` has passed what `nxt` was at its start.
+    /// First packet not yet sent. A round trip ends when `una` passes the value that `nxt` had at its start.
     #[getter]
     fn nxt(&self) -> u32 {
         self.flow.nxt
@@ -235,25 +236,25 @@ impl FlowView {
         self.flow.prior_cwnd
     }
 
-    /// Smoothed round-trip time, in µs; None before the first.
+    /// Smoothed round-trip time, in µs; None before the first measurement.
     #[getter]
     fn srtt_us(&self) -> Option<u32> {
         self.flow.rtt.srtt_us()
     }
 
-    /// Smallest round-trip time of the last 300 s, in µs; None before the first.
+    /// Smallest round-trip time of the last 300 s, in µs; None before the first measurement.
     #[getter]
     fn min_rtt_us(&self) -> Option<u32> {
         self.flow.rtt.min_us()
     }
 
-    /// The last raw round-trip time, in µs; None before the first.
+    /// The last raw round-trip time, in µs; None before the first measurement.
     #[getter]
     fn latest_rtt_us(&self) -> Option<u32> {
         self.flow.rtt.latest_us()
     }
 
-    /// Packets known to have arrived so far, each once; the connection's SYN counts as one.
+    /// Packets known to have arrived so far, without duplicates; the connection's SYN counts as one.
     #[getter]
     fn delivered(&self) -> u32 {
         self.flow.delivered
@@ -345,8 +346,8 @@ impl ControlView {
         Ok(())
     }
 
-    /// Pacing rate of the algorithm; None: the sender's own rate. It has an effect only if the flow paces:
-    /// see `Algorithm.pacing`.
+    /// Pacing rate of the algorithm; None means the sender's own rate. The rate has an effect only if the
+    /// flow paces: see `Algorithm.pacing`.
     #[getter]
     fn pacing_bit_per_s(&self) -> Option<u64> {
         self.control.pacing_bit_per_s

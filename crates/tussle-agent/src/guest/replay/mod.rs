@@ -13,11 +13,13 @@ use std::path::Path;
 use anyhow::Context;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
+use tussle_core::run;
 use tussle_core::script::{Role, Script, ScriptError, Verdict, check};
 
 use crate::execute::namespace::set;
 use crate::execute::setup::command;
 use crate::execute::tun::{BURST_PACKETS, Tun};
+use crate::host_settings;
 use addresses::{HOST, OPENING_TOS, PEER};
 use host::KernelHost;
 
@@ -38,6 +40,12 @@ pub(super) fn play(scripts: &str) -> anyhow::Result<String> {
 }
 
 fn play_one(script: &Script) -> anyhow::Result<Result<(), ScriptError>> {
+    if let Err(problem) = script.check_hosts() {
+        return Ok(Err(problem));
+    }
+    if let Err(refusal) = host_settings::check_host("hosts", &script.hosts) {
+        return Ok(Err(ScriptError::Nonsense(format!("{}: {}", refusal.at, refusal.problem))));
+    }
     let before = match set_parameters(script) {
         Ok(before) => before,
         Err(problem) => return Ok(Err(ScriptError::Nonsense(problem))),
@@ -64,13 +72,15 @@ fn in_own_network(script: &Script) -> anyhow::Result<Result<(), ScriptError>> {
 fn network(script: &Script) -> String {
     // An initial window is a setting of the route. After idle, the window falls to the current route's
     // setting. So the connection is opened by another route than the one used later.
-    let opening = script
-        .start_cwnd
-        .map(|cwnd| format!("route add {PEER} tos {OPENING_TOS:#x} dev {DEVICE} initcwnd {cwnd}\n"));
+    let opening = script.start_cwnd.map(|initial_cwnd| {
+        let metrics = host_settings::route_words(&run::Host { initial_cwnd, ..script.hosts });
+        format!("route add {PEER} tos {OPENING_TOS:#x} dev {DEVICE}{metrics}\n")
+    });
+    let metrics = host_settings::route_words(&script.hosts);
     format!(
         "link set {DEVICE} up mtu 1500 gso_max_segs 1 txqueuelen {BURST_PACKETS}\n\
          address add {host}/32 dev {DEVICE}\n\
-         route add {peer} dev {DEVICE}\n{opening}",
+         route add {peer} dev {DEVICE}{metrics}\n{opening}",
         host = HOST,
         peer = PEER,
         opening = opening.unwrap_or_default(),
@@ -87,7 +97,8 @@ fn configure(script: &Script) -> anyhow::Result<()> {
         (Role::Receiver, _) => "2",
     };
     set("net/ipv4/tcp_ecn", ecn)?;
-    set("net/ipv4/tcp_no_metrics_save", "1")
+    set("net/ipv4/tcp_no_metrics_save", "1")?;
+    host_settings::apply(&script.hosts)
 }
 
 /// Sets the parameters of the algorithm's module, and returns the files with their previous contents.

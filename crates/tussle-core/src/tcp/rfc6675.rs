@@ -1,0 +1,44 @@
+//! Loss detection by count: a packet is lost once three packets above it have been sacked.
+//!
+//! Source: [RFC 6675, 4](https://www.rfc-editor.org/rfc/rfc6675#section-4), with the measured reordering for the threshold
+//! of three, as in Linux with `tcp_recovery = 0`.
+
+use super::ack_info::AckInfo;
+use super::sender::Sender;
+use crate::run::LossDetection;
+
+impl Sender {
+    /// Whether losses are detected by time: by RACK.
+    pub(super) fn detects_by_time(&self) -> bool {
+        self.setup.host.recovery == LossDetection::Rack
+    }
+
+    /// Whether enough packets arrived above a hole to begin recovery.
+    pub(super) fn has_enough_above(&self) -> bool {
+        !self.detects_by_time() && self.flow.sacked_out + 1 > self.rack.reordering
+    }
+
+    /// Whether the ACK gives a reason to look for losses.
+    pub(super) fn reveals_losses(&self, info: &AckInfo) -> bool {
+        info.is_duplicate() || (info.sacked > 0 && self.is_far_above())
+    }
+
+    /// Whether sacked packets reach further above the hole than the reordering seen.
+    pub(super) fn is_far_above(&self) -> bool {
+        self.board.highest_sacked_end(&self.flow) > self.flow.una + self.rack.reordering
+    }
+
+    /// Marks the packets as lost above which enough packets were sacked; the oldest one in any case when recovery
+    /// `begins`.
+    pub(super) fn mark_losses_by_count(&mut self, begins: bool) {
+        if !self.setup.sack {
+            return;
+        }
+        if self.flow.sacked_out >= self.rack.reordering {
+            self.board.mark_below_sacked(self.rack.reordering, &mut self.flow);
+        } else if begins && !self.board.get(self.flow.una).is_lost() {
+            self.board.mark_lost(self.flow.una, &mut self.flow);
+        }
+        self.report_losses();
+    }
+}
