@@ -1,4 +1,4 @@
-"""Floods from many addresses at `tussle serve`, and clients that leave what never becomes whole."""
+"""Floods from many addresses at `tussle serve`, and clients with incomplete preambles."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ MOST_GROWN_BYTES = 2_000_000
 
 @contextlib.contextmanager
 def crowd(server: Server, addresses: int, kind: str) -> Iterator[None]:
-    """Strangers come from so many addresses without end."""
+    """Open connections from this many addresses until the end of the test."""
     program = str(Path(__file__).parent.parent / "support" / "crowd.py")
     come = started(sys.executable, program, *server.at.split(":"), str(addresses), kind)
     assert come.stdout
@@ -47,13 +47,16 @@ def test_many_addresses_do_not_shut_out_a_client(addresses, kind, tmp_path):
 
 
 def test_a_crowd_does_not_drive_out_the_highest_address(tmp_path):
-    """Each address has one connection, so that it is the oldest that has to go."""
+    """Each address has one connection, so that the oldest connection is closed.
+
+    The client's flow waits as long as hundreds of connections take to arrive.
+    """
     joins = 5
     with serving(None, tmp_path / "out", clients=joins) as server:
         with crowd(server, 128, "waits"):
             for _ in range(joins):
                 with Client(server.at, server.code, source="127.250.0.1") as client:
-                    flow = client.open_flow()
+                    flow = client.open_flow(pause_s=0.2)
                     flow.sendall(bytes(1000))
                     flow.shutdown(socket.SHUT_WR)
                     assert flow.recv(1) == b""
@@ -63,7 +66,7 @@ def test_a_crowd_does_not_drive_out_the_highest_address(tmp_path):
 
 
 def test_incomplete_preambles_leave_no_memory_behind(tmp_path):
-    """Round trips beside each flow, and nothing of the flow; then the client goes, and others come."""
+    """Each client probes beside each flow without sending the flow, then leaves, and others join."""
     with serving(None, tmp_path / "out", clients=CLIENTS + 2) as server:
         leave_behind(server)
         before = resident_bytes(server.process.pid)

@@ -177,8 +177,9 @@ class Client:
     def send(self, plain: bytes) -> None:
         self._channel.send(plain)
 
-    def open_flow(self, index: int = 0) -> socket.socket:
-        return self._ticket(self.tickets[index])
+    def open_flow(self, index: int = 0, pause_s: float = 0.0) -> socket.socket:
+        """Open a flow: connect, and send its ticket after a pause."""
+        return self._ticket(self.tickets[index], pause_s)
 
     def server_instant(self) -> int:
         """Read the server's clock through the probe, in units of `GRID_NS`."""
@@ -213,9 +214,10 @@ class Client:
         except ConnectionError:
             return
 
-    def _ticket(self, ticket: bytes) -> socket.socket:
+    def _ticket(self, ticket: bytes, pause_s: float = 0.0) -> socket.socket:
         made = connected(self.server, self._source)
         self._sockets.append(made)
+        time.sleep(pause_s)
         made.sendall(_OPENING + b"T" + ticket)
         return made
 

@@ -1,5 +1,7 @@
 //! Limits on the connections and handshakes of clients that have not shown the code yet.
 
+use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -63,6 +65,8 @@ impl Refused {
 #[derive(Debug)]
 pub struct Admission {
     waiting: BTreeMap<u64, Waiting>,
+    /// Number of clients that have joined, by address.
+    members: HashMap<IpAddr, u32>,
     attempts: HashMap<IpAddr, Attempts>,
     all: Bucket,
     refused: Refused,
@@ -140,15 +144,17 @@ impl Admission {
     pub fn new(now_ns: u64) -> Admission {
         Admission {
             waiting: BTreeMap::new(),
+            members: HashMap::new(),
             attempts: HashMap::new(),
             all: Bucket::full(ATTEMPTS_ALL, now_ns),
             refused: Refused::default(),
         }
     }
 
-    /// Adds a new connection. Returns a connection that has to be closed for it, if too many wait: among the
-    /// addresses with most connections, the oldest connection without a completed handshake, since a client
-    /// that has the code completes its handshake at once.
+    /// Adds a new connection. Returns a connection that has to be closed for it, if too many wait: the oldest
+    /// of the address with most connections. Connections of clients that have joined are closed last, since
+    /// they open those of their flows, and among equals connections with a completed handshake, since only
+    /// a client that has the code completes its handshake.
     pub fn add(&mut self, connection: u64, address: IpAddr, now_ns: u64) -> Option<u64> {
         let address = network_of(address);
         self.waiting.insert(connection, Waiting { address, since_ns: now_ns, has_handshake: false });
@@ -156,21 +162,37 @@ impl Admission {
         for waiting in self.waiting.values() {
             *counts.entry(waiting.address).or_default() += 1;
         }
-        let most = counts.values().copied().max()?;
-        let is_crowded = |one: IpAddr| {
-            if counts[&address] > MAX_WAITING_EACH { one == address } else { counts[&one] == most }
-        };
-        if counts[&address] <= MAX_WAITING_EACH && self.waiting.len() <= MAX_WAITING {
+        let is_own_limit = counts[&address] > MAX_WAITING_EACH;
+        if !is_own_limit && self.waiting.len() <= MAX_WAITING {
             return None;
         }
-        let oldest = self
+        let first_to_close = self
             .waiting
             .iter()
-            .filter(|(_, waiting)| is_crowded(waiting.address))
-            .min_by_key(|(number, waiting)| (waiting.has_handshake, waiting.since_ns, **number))
+            .filter(|(_, waiting)| !is_own_limit || waiting.address == address)
+            .min_by_key(|(number, waiting)| {
+                let is_member = self.members.contains_key(&waiting.address);
+                let fewer = Reverse(counts[&waiting.address]);
+                (is_member, fewer, waiting.has_handshake, waiting.since_ns, **number)
+            })
             .map(|(number, _)| *number)?;
-        self.refuse(oldest, Refusal::Full);
-        Some(oldest)
+        self.refuse(first_to_close, Refusal::Full);
+        Some(first_to_close)
+    }
+
+    /// Notes that a client at this address has joined.
+    pub fn join(&mut self, address: IpAddr) {
+        *self.members.entry(network_of(address)).or_default() += 1;
+    }
+
+    /// Notes that a client at this address has left.
+    pub fn leave(&mut self, address: IpAddr) {
+        if let Entry::Occupied(mut entry) = self.members.entry(network_of(address)) {
+            *entry.get_mut() -= 1;
+            if *entry.get() == 0 {
+                entry.remove();
+            }
+        }
     }
 
     /// Notes that a connection has completed its handshake. It is closed after those that have not.
@@ -300,6 +322,19 @@ mod tests {
                 Some(1_000)
             );
         }
+    }
+
+    #[test]
+    fn connections_of_a_client_that_has_joined_are_refused_last() {
+        let mut admission = Admission::new(0);
+        admission.join(address(250));
+        (0..4).for_each(|number| _ = admission.add(number, address(250), 0));
+        for number in 4..2_000 {
+            let closed = admission.add(number, address(u8::try_from(number % 200).unwrap()), number);
+            assert!(closed.is_none_or(|closed| closed >= 4), "{closed:?}");
+        }
+        admission.leave(address(250));
+        assert_eq!(admission.add(2_000, address(0), 2_000), Some(0));
     }
 
     /// Forty addresses try as often as they may for ten seconds. One more tries once per second.

@@ -74,6 +74,16 @@ impl Listener {
         self.admission.refused()
     }
 
+    /// Notes that a client at this address has joined: the connections of its flows take precedence.
+    pub(super) fn join(&mut self, address: IpAddr) {
+        self.admission.join(address);
+    }
+
+    /// Notes that a client at this address has left.
+    pub(super) fn leave(&mut self, address: IpAddr) {
+        self.admission.leave(address);
+    }
+
     /// Counts a connection with an invalid ticket, or without room.
     pub(super) fn refuse(&mut self, refusal: Refusal) {
         self.admission.refuse(u64::MAX, refusal);

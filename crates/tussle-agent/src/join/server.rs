@@ -304,6 +304,7 @@ impl Server {
         };
         self.client_of.insert(number, client);
         self.clients.insert(client, joined);
+        self.listener.join(address);
         if sent.is_err() {
             self.leave(client, Departure::Lost);
         }
@@ -523,6 +524,7 @@ impl Server {
     /// Removes a client and ends its flows.
     fn leave(&mut self, client: u32, departure: Departure) {
         let Some(member) = self.clients.remove(&client) else { return };
+        self.listener.leave(member.address);
         self.client_of.retain(|_, one| *one != client);
         self.tickets.retain(|_, (one, _)| *one != client);
         self.probes.retain(|_, (one, _)| *one != client);
