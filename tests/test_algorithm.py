@@ -80,7 +80,7 @@ LOSSY = {
     "duration": "10 s",
     "record": {"samples": "change", "events": True},
     "path": {"rate": "10 Mbit/s", "rtt": "40 ms", "loss": "0.5 %"},
-    "flows": [{"algorithm": "reno"}, {"algorithm": "cubic", "ecn": True}],
+    "flows": [{"algorithm": "reno"}, {"algorithm": "cubic", "sender": {"ecn": True}}],
 }
 
 

@@ -131,7 +131,7 @@ def plan(algorithms: list[str]) -> Iterator[tuple[str, Scenario]]:
                 "duration": "60 s",
                 "path": shorter | {"queue": {"kind": "threshold", "mark_above": MARK_ABOVE}},
             },
-            [{"algorithm": [name for name in algorithms if name in MARKED], "ecn": True}],
+            [{"algorithm": [name for name in algorithms if name in MARKED], "sender": {"ecn": True}}],
         ),
     )
 

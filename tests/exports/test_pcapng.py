@@ -29,7 +29,7 @@ LOSSY = {
 MARKED = {
     "duration": "4 s",
     "path": {"rate": "10 Mbit/s", "rtt": "20 ms", "queue": {"kind": "threshold", "mark_above": "10 packets"}},
-    "flows": [{"algorithm": "dctcp", "ecn": True}],
+    "flows": [{"algorithm": "dctcp", "sender": {"ecn": True}}],
 }
 
 

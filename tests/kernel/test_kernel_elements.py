@@ -182,7 +182,7 @@ def test_every_profile_runs(profile: str):
         "repetitions": 1,
         "steady": {"from": "0 s"},
         "path": {"profile": profile},
-        "flows": [{"algorithm": "cubic", "ecn": True}],
+        "flows": [{"algorithm": "cubic", "sender": {"ecn": True}}],
     }
     [planned] = Scenario.from_dict(settings).runs()
     simulated, linux = (engine(name).execute(planned.run)["flows"] for name in ("sim", "kernel"))
@@ -193,7 +193,7 @@ def test_every_profile_runs(profile: str):
 def test_ten_gigabits_a_second_agree_to_the_packet():
     """The numbers are those of decision 0016: packets take 1.2 µs, and the queue marks above 65 of them."""
     path = {"profile": "datacenter"}
-    flows = [{"algorithm": "cubic", "ecn": True}]
+    flows = [{"algorithm": "cubic", "sender": {"ecn": True}}]
     [planned] = Scenario.from_dict(
         {"duration": "30 ms", "repetitions": 1, "steady": {"from": "0 s"}, "path": path, "flows": flows}
     ).runs()

@@ -278,7 +278,7 @@ def test_fq_codel_shields_vegas_from_cubic():
 
 
 def test_ecn_marks_instead_of_dropping():
-    flow = {"algorithm": "cubic", "ecn": True}
+    flow = {"algorithm": "cubic", "sender": {"ecn": True}}
     tables = executed(flow, path={"queue": {"kind": "fq_codel"}})
     assert number(bottleneck(tables)["marked_packets"].max()) > 0
     assert tables["flows"]["retransmitted_packets"].to_list() == [0]
@@ -353,7 +353,7 @@ def test_a_reverse_flow_has_the_rate_of_the_reverse_path():
 
 
 def test_a_receive_window_bounds_the_data_in_flight():
-    tables = executed({"algorithm": "cubic", "receive_window": "20 kB"}, duration="5 s")
+    tables = executed({"algorithm": "cubic", "receiver": {"receive_window": "20 kB"}}, duration="5 s")
     # 20 kB each 20 ms and a packet's time are 7 to 8 Mbit/s.
     assert 5.5 < goodputs(tables)[0] < 8
     assert number(tables["samples"]["in_flight_packets"].max()) <= 14

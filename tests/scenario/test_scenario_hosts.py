@@ -22,7 +22,10 @@ def scenario(algorithm: str = "reno", **more: Any) -> Scenario:
 def test_hosts_are_bare_by_default():
     [planned] = scenario().runs()
     bare = host_profiles()["bare"].values
-    assert planned.run["hosts"] == {key: value for key, value in bare.items() if key != "hystart"}
+    of_flows = {"hystart", "ecn", "pacing"}
+    assert planned.run["hosts"] == {key: value for key, value in bare.items() if key not in of_flows}
+    [flow] = planned.run["flows"]
+    assert (flow["ecn"], flow["pacing"], flow["receive_window_bytes"]) == (False, False, None)
     assert not {"sender", "receiver"} & planned.run["flows"][0].keys()
 
 
@@ -50,6 +53,9 @@ AXES: dict[str, list[Any]] = {
     "initial_ssthresh": [2, 64],
     "slow_start_after_idle": [True, False],
     "hystart": [True, False],
+    "ecn": [True, False],
+    "pacing": [True, False],
+    "receive_window": ["20 kB", "40 kB"],
 }
 
 
@@ -62,7 +68,7 @@ def test_each_setting_of_hosts_is_an_axis(key: str):
     varied = scenario(hosts={key: AXES[key]}, flows=[{"algorithm": "cubic"}], repetitions=1)
     assert varied.axes() == {f"hosts.{key}": tuple(AXES[key])}
     runs = [planned.run for planned in varied.runs()]
-    described = [(run["hosts"], run["flows"][0]["parameters"]) for run in runs]
+    described = [(run["hosts"], run["flows"]) for run in runs]
     assert all(one != other for one, other in itertools.pairwise(described))
     assert all(engine("sim").execute(run)["flows"]["delivered_bytes"][0] > 0 for run in runs)
 

@@ -113,14 +113,19 @@ def mistake(changes: dict[str, Any]) -> str:
             "scenario, flows.0.access.delay: 101 s; give at most 100 s",
         ),
         (
-            {"flows__0__receive_window": "1 kB"},
-            "scenario, flows.0.receive_window: 1 kB has no room for a segment; give at least 1448 B",
+            {"hosts__receive_window": "1 kB"},
+            "scenario, hosts.receive_window: 1 kB has no room for a segment of flow 0; give at least 1448 B",
         ),
         (
             {"flows__0__bytes": "6 TB"},
             "scenario, flows.0.bytes: 6 TB is too large; give at most 4000000000 segments of 1448 B",
         ),
-        ({"flows__0__ecn": 1}, "scenario, flows.0.ecn: 1; write true or false"),
+        ({"hosts__ecn": 1}, "scenario, hosts.ecn: 1; write true or false"),
+        (
+            {"flows__0__ecn": True},
+            "scenario, flows.0.ecn: a setting of hosts; write it below [hosts], or as ecn of "
+            "sender or receiver",
+        ),
         (
             {"flows__0__segment": "1 B"},
             "scenario, flows.0.segment: 1 B is not a valid segment size; give 88 B to 65483 B",

@@ -76,11 +76,14 @@ def test_the_default_of_a_setting_is_the_simulators(kind: str):
 
 
 def outcome(queue: dict[str, Any]) -> Any:
-    common = {"receive_window": "4 MB"}  # by default it depends on limits that are written
-    flows = [{"algorithm": "cubic", "ecn": True, **common}, {"algorithm": "reno", **common}]
+    hosts = {"receive_window": "4 MB"}  # by default it depends on limits that are written
+    flows = [{"algorithm": "cubic", "sender": {"ecn": True}}, {"algorithm": "reno"}]
     limit = {} if queue["kind"] != "cake" else {"limit": "4 MB"}
     made = scenario(
-        duration="5 s", path={"rate": "20 Mbit/s", "rtt": "40 ms", "queue": queue | limit}, flows=flows
+        duration="5 s",
+        path={"rate": "20 Mbit/s", "rtt": "40 ms", "queue": queue | limit},
+        flows=flows,
+        hosts=hosts,
     )
     return simulated(made)
 

@@ -38,6 +38,6 @@ def _udp_problems(flow: Flow, where: str) -> Iterator[Problem]:
     if flow.bytes is not None:
         what = "a udp receiver cannot detect the last byte; give a stop instead"
         yield Problem(f"{where}.bytes", what)
-    for setting, value in (("ecn", flow.ecn), ("pacing", flow.pacing)):
-        if value is True:
-            yield Problem(f"{where}.{setting}", f"udp has no {setting}; leave it out")
+    for setting in ("ecn", "pacing"):
+        if flow.sender is not None and getattr(flow.sender, setting) is True:
+            yield Problem(f"{where}.sender.{setting}", f"udp has no {setting}; leave it out")

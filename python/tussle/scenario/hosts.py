@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator
 
+from tussle import units
 from tussle.errors import nearest, shown
 from tussle.host_profiles import USUAL, host_profiles
-from tussle.scenario.fields import Axis, FirstThreshold, FirstWindow, Hz, Switch, name_of, refusal
+from tussle.scenario.fields import Axis, FirstThreshold, FirstWindow, Hz, Size, Switch, name_of, refusal
 from tussle.scenario.problems import Problem
 from tussle.scenario.table import Table
 
@@ -77,6 +78,15 @@ class Hosts(Table):
     """Whether a sender reduces its window after idle time (`net.ipv4.tcp_slow_start_after_idle`)."""
     hystart: Axis[Switch] | None = None
     """Whether CUBIC leaves slow start early (its parameter `hystart`, unless the flow gives it)."""
+    ecn: Axis[Switch] | None = None
+    """Whether a sender asks for ECN (RFC 3168; `net.ipv4.tcp_ecn` 1 or 2). Receivers accept it."""
+    pacing: Axis[Switch] | None = None
+    """Whether a sender paces its packets, as Linux does with the fq queue. Algorithms that need pacing are
+    paced in any case."""
+    receive_window: Axis[Size] | None = None
+    """The largest window of a receiver. It begins at 64 kB and grows by two segments with each packet.
+    Default: twice the capacity of the path and its buffers, at least 3 MiB, which does not limit an
+    established flow."""
 
     def settings(self, below: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return every setting that has a value, over those `below`; a profile replaces them."""
@@ -94,12 +104,33 @@ def host_problems(host: Hosts, below: str, where: str) -> Iterator[Problem]:
             yield Problem(f"{where}.{key}", what)
 
 
+_OF_FLOWS = ("hystart", "ecn", "pacing", "receive_window")
+"""Settings that a run has in its flows, and not in their hosts."""
+
+
 def host_in_run(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the host of a run, as crates/tussle-core/src/run/hosts.rs reads it."""
-    host = {key: value for key, value in settings.items() if key != "hystart"}
+    host = {key: value for key, value in settings.items() if key not in _OF_FLOWS}
     if host["recovery"] == _NEWRENO:
         host |= {"recovery": "rack", "sack": False}
     return host
+
+
+def settings_of_end(hosts: Hosts, end: Hosts | None) -> dict[str, Any]:
+    """Return the settings of one host of a flow."""
+    return end.settings(hosts.settings()) if end else hosts.settings()
+
+
+def window_problems(
+    hosts: Hosts, receiver: Hosts | None, index: int, segment_bytes: int
+) -> Iterator[Problem]:
+    """Check the receive window of the flow at `index`, whose hosts have no axes, against its segments."""
+    window = settings_of_end(hosts, receiver).get("receive_window")
+    if window is not None and units.size(window) < segment_bytes:
+        own = receiver is not None and receiver.receive_window is not None
+        where = f"flows.{index}.receiver" if own else "hosts"
+        what = f"{window} has no room for a segment of flow {index}; give at least {segment_bytes} B"
+        yield Problem(f"{where}.receive_window", what)
 
 
 def ends_in_run(hosts: Hosts, ends: dict[str, Hosts | None]) -> dict[str, Any]:

@@ -45,6 +45,14 @@ def _problem(error: ErrorDetails, model: type[BaseModel]) -> Problem:
     location = error["loc"]
     if error["type"] == "extra_forbidden":
         *table, key = location
+        if (
+            table
+            and table[0] == "flows"
+            and len(table) == len(("flows", 0))
+            and key in _keys(model, ["hosts"])
+        ):
+            what = "a setting of hosts; write it below [hosts], or as {0} of sender or receiver"
+            return Problem(_dotted(location), what.format(key))
         return Problem(_dotted(table), unknown("key", str(key), _keys(model, table)))
     return Problem(_dotted(location), _what(error))
 

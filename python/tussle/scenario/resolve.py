@@ -28,7 +28,15 @@ from tussle.scenario.chain import chain_problems, further_elements, way_problems
 from tussle.scenario.distributions import size_distribution
 from tussle.scenario.elements import misplaced_element_settings
 from tussle.scenario.fields import UDP
-from tussle.scenario.hosts import Hosts, ends_in_run, host_in_run, host_problems, hystart_in_run
+from tussle.scenario.hosts import (
+    Hosts,
+    ends_in_run,
+    host_in_run,
+    host_problems,
+    hystart_in_run,
+    settings_of_end,
+    window_problems,
+)
 from tussle.scenario.network import (
     HEADER_BYTES,
     access_elements,
@@ -158,6 +166,7 @@ def _point_problems(scenario: Scenario) -> Iterator[Problem]:
             if host := getattr(flow, end):
                 below = str(scenario.hosts.profile or USUAL)
                 yield from host_problems(host, below, f"flows.{index}.{end}")
+        yield from window_problems(scenario.hosts, flow.receiver, index, units.size(flow.segment))
         yield from _parameter_problems(flow, f"flows.{index}.parameters")
         yield from _size_problems(flow, f"flows.{index}")
         yield from application_problems(flow, f"flows.{index}")
@@ -202,9 +211,6 @@ def _steady_problems(scenario: Scenario) -> Iterator[Problem]:
 
 def _size_problems(flow: Flow, where: str) -> Iterator[Problem]:
     segment_bytes = units.size(flow.segment)
-    if flow.receive_window is not None and units.size(flow.receive_window) < segment_bytes:
-        what = f"{flow.receive_window} has no room for a segment; give at least {segment_bytes} B"
-        yield Problem(f"{where}.receive_window", what)
     if flow.bytes is not None and size_distribution(flow.bytes).least() > _MOST_SEGMENTS * segment_bytes:
         what = f"{flow.bytes} is too large; give at most {_MOST_SEGMENTS} segments of {flow.segment}"
         yield Problem(f"{where}.bytes", what)
@@ -272,17 +278,19 @@ def _flow(sender: Sender, label: str) -> dict[str, Any]:
         "stop_ns": None if stop is None else units.time(stop),
         "bytes": size_bytes,
         "mss_bytes": units.size(flow.segment),
-        "ecn": flow.ecn,
-        "pacing": flow.pacing,
-        "receive_window_bytes": None if flow.receive_window is None else units.size(flow.receive_window),
     } | ({"application": flow.application.in_run()} if flow.application else {})
 
 
 def _hosts(hosts: Hosts, flow: Flow) -> dict[str, Any]:
-    """Return what the hosts of a flow add to it: their own settings, and parameters of its algorithm."""
-    sender = flow.sender.settings(hosts.settings()) if flow.sender else hosts.settings()
-    parameters = hystart_in_run(str(flow.algorithm), sender) | dict(flow.parameters)
-    return {"parameters": parameters} | ends_in_run(hosts, {"sender": flow.sender, "receiver": flow.receiver})
+    """Return what the hosts of a flow add to it: hosts of its own, and settings that a run has in flows."""
+    sender, receiver = (settings_of_end(hosts, end) for end in (flow.sender, flow.receiver))
+    window = receiver.get("receive_window")
+    return {
+        "parameters": hystart_in_run(str(flow.algorithm), sender) | dict(flow.parameters),
+        "ecn": sender["ecn"] and flow.algorithm != UDP,
+        "pacing": sender["pacing"] and flow.algorithm != UDP,
+        "receive_window_bytes": None if window is None else units.size(window),
+    } | ends_in_run(hosts, {"sender": flow.sender, "receiver": flow.receiver})
 
 
 def _jitter_ns(scenario: Scenario, label: str) -> int:

@@ -205,14 +205,6 @@ class Flow(Table):
     """The link between the sender and the bottleneck. Default: none."""
     receiver_access: Access = Access()
     """The link between the bottleneck and the receiver. Default: none."""
-    ecn: Axis[Switch] = False
-    """Whether both hosts negotiate ECN (RFC 3168)."""
-    pacing: Axis[Switch] = False
-    """Whether the sender paces its packets, as Linux does with the fq queue."""
-    receive_window: Axis[Size] | None = None
-    """The largest receive window. It begins at 64 kB and grows by two segments with each packet. Default:
-    twice the capacity of the path and its buffers, at least 3 MiB, which does not limit an established
-    flow."""
     sender: Hosts | None = None
     """Settings of the sending host that differ from those of `[hosts]`. Default: none."""
     receiver: Hosts | None = None
