@@ -199,21 +199,36 @@ def _show(study: "Study", results: "Mapping[str, Mapping[str, Dataset]]") -> Non
     """Print the agreement of each table, and the result for each conclusion."""
     from rich.table import Table
 
-    from tussle.papers import check, number, rows, score
+    from tussle.papers import check, on_printed_numbers, ranks_words, rows, score, two_digits, verdicts_words
 
-    tables = Table("table", "engine", "cells", "rank correlation", "median difference", "verdicts agree")
+    header = (
+        "table",
+        "engine",
+        "cells",
+        "rank correlation",
+        "median difference",
+        "verdicts agree",
+        "Cohen's κ",
+    )
+    tables = Table(*header)
     for table in study.tables:
         compared = rows(study, table, results)
         for engine in results:
             found = score(table, compared, engine)
             if found.cells:
-                ranks = ", ".join(number(each) for each in found.spearman.values())
-                agree = f"{found.agreeing} of {found.verdicts}" if found.verdicts else "-"
+                ranks = ", ".join(ranks_words(found, column) for column in found.spearman)
+                agree, kappa = (
+                    verdicts_words(found.verdicts),
+                    two_digits(found.verdicts and found.verdicts.kappa),
+                )
                 apart = "-" if found.median_difference is None else f"{100 * found.median_difference:.0f} %"
-                tables.add_row(table.name, engine, str(found.cells), ranks, apart, agree)
-    conclusions = Table("conclusion", *results)
+                tables.add_row(table.name, engine, str(found.cells), ranks, apart, agree, kappa)
+    conclusions = Table("conclusion", "its own table", *results)
     for statement in study.statements:
-        conclusions.add_row(statement.says, *(check(statement, each).answer for each in results.values()))
+        printed = on_printed_numbers(study, statement).words.replace("not run", "-")
+        conclusions.add_row(
+            statement.says, printed, *(check(statement, each).words for each in results.values())
+        )
     for table in (tables, conclusions):
         if table.row_count:
             show_whole(table)

@@ -18,8 +18,8 @@ from tussle.papers._values import at_values, cells
 CONFIDENCE = 0.95
 _LEAST = 2
 """Number of runs that an interval of the mean needs."""
-_LEAST_RANKS = 3
-_PAIR = ("flows.0.algorithm", "flows.1.algorithm")
+PAIR = ("flows.0.algorithm", "flows.1.algorithm")
+"""Keys of the algorithms of two flows."""
 _OTHER_FLOWS = re.compile(r"flows\.[1-9]\d*\.")
 DEPENDS = "depends on the order"
 
@@ -72,18 +72,6 @@ class Row:
         return max(map(abs, sizes), default=0.0)
 
 
-class Score(NamedTuple):
-    """Agreement of a table with the published one."""
-
-    cells: int
-    spearman: dict[str, float | None]
-    """Rank correlation of each column; `None` for fewer than three cells, or if all are equal."""
-    verdicts: int
-    agreeing: int
-    median_difference: float | None
-    """Median of the absolute differences, as a fraction of the published numbers."""
-
-
 def rows(study: Study, table: Table, engines: Mapping[str, Datasets]) -> list[Row]:
     """Return each row of a published table with Tussle's numbers; `found` lacks what was not run."""
     ours = {
@@ -115,21 +103,6 @@ def swept(study: Study, part: str, engine: Datasets) -> dict[str, dict[str, list
     return found
 
 
-def score(table: Table, compared: Iterable[Row], engine: str) -> Score:
-    """Return the agreement with a published table, over the rows that were run."""
-    known = [row for row in compared if engine in row.found]
-    by_column = {column.name: _both(known, column, engine) for column in table.columns}
-    sizes = [abs((ours - theirs) / theirs) for each in by_column.values() for theirs, ours in each if theirs]
-    with_verdicts = [row for row in known if row.verdict and engine in row.verdicts]
-    return Score(
-        sum(map(len, by_column.values())),
-        {name: _spearman(each) for name, each in by_column.items()},
-        len(with_verdicts),
-        sum(row.verdicts[engine] == row.verdict for row in with_verdicts),
-        float(np.median(sizes)) if sizes and not table.ranks_only else None,
-    )
-
-
 def numbers(part: Part, tables: Tables) -> list[tuple[str, dict[str, Found]]]:
     """Return the values of the axes of each point, and its numbers by column."""
     ours = _by_keys(part.numbers, _whole(part, tables))
@@ -149,9 +122,9 @@ def both_orders(compared: Iterable[Row], engine: str) -> list[tuple[str, str, st
     The list is empty for tables without pairs in both orders.
     """
     by_pair = {
-        (row.keys[_PAIR[0]], row.keys[_PAIR[1]]): (row.verdict, row.verdicts[engine])
+        (row.keys[PAIR[0]], row.keys[PAIR[1]]): (row.verdict, row.verdicts[engine])
         for row in compared
-        if set(row.keys) == set(_PAIR) and row.verdict and engine in row.verdicts
+        if set(row.keys) == set(PAIR) and row.verdict and engine in row.verdicts
     }
     return [
         (
@@ -268,25 +241,6 @@ def _verdict(rule: Verdict, lists: Mapping[str, Sequence[float]]) -> str | None:
     if not values:
         return None
     return rule.yes if float(np.median(values)) >= rule.at_least else rule.no
-
-
-def _both(known: Iterable[Row], column: Column, engine: str) -> list[tuple[float, float]]:
-    """Return the published number and Tussle's of each cell that has both."""
-    return [
-        (row.published[column.name], row.found[engine][column.name].mean)
-        for row in known
-        if column.name in row.published and column.name in row.found[engine]
-    ]
-
-
-def _spearman(both: Sequence[tuple[float, float]]) -> float | None:
-    theirs, ours = {each[0] for each in both}, {each[1] for each in both}
-    if len(both) < _LEAST_RANKS or min(len(theirs), len(ours)) == 1:
-        return None
-    from scipy.stats import spearmanr
-
-    found = np.asarray(spearmanr([each[0] for each in both], [each[1] for each in both]))
-    return float(found[0])
 
 
 def _together(one: str | None, other: str | None) -> str:

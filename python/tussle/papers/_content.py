@@ -13,8 +13,10 @@ import polars as pl
 
 from tussle.dataset import Dataset
 from tussle.papers._charts import Drawn, drawn, over_sweep, sweep_rows
-from tussle.papers._compare import Found, Row, Score, both_orders, numbers, rows, score, swept
+from tussle.papers._compare import Found, Row, both_orders, numbers, rows, swept
 from tussle.papers._plan import SIZES, Setting, planned
+from tussle.papers._printed import on_printed_numbers
+from tussle.papers._scores import Score, Verdicts, score
 from tussle.papers._statements import Checked, check
 from tussle.papers._study import Statement, Study, Table
 
@@ -38,6 +40,19 @@ class About:
     date: str
     """The day, as 2026-11-20."""
     version: str
+
+
+class StatementShown(NamedTuple):
+    statement: Statement
+    printed: Checked
+    """Its result on the numbers that the study prints."""
+    found: dict[str, Checked]
+    """Its result by engine."""
+
+    @property
+    def is_true_of_print(self) -> bool:
+        """Whether no printed number contradicts it."""
+        return self.printed.answer in ("holds", "not run")
 
 
 class TableShown(NamedTuple):
@@ -85,8 +100,7 @@ class Content:
     engines: list[str]
     commands: list[str]
     """Commands that reproduce these results."""
-    statements: list[tuple[Statement, dict[str, Checked]]]
-    """Each statement, and its result by engine."""
+    statements: list[StatementShown]
     tables: list[TableShown]
     sweeps: list[SweepShown]
     parts: list[PartShown]
@@ -113,7 +127,7 @@ def content(study: Study, results: Results, about: About) -> Content:
         about,
         engines,
         _commands(study, results, about),
-        [_statement(each, results) for each in study.statements],
+        [_statement(study, each, results) for each in study.statements],
         [each for each in tables if any(each.scores[engine].cells for engine in engines)],
         [shown for engine in engines for shown in _sweeps(study, results[engine], engine)],
         [shown for engine in engines for shown in _parts(study, results[engine], engine)],
@@ -180,12 +194,13 @@ def _apart(table: Table, compared: list[Row], engine: str) -> list[Row]:
     return sorted(known, key=lambda row: -row.largest_difference(engine))
 
 
-def _statement(statement: Statement, results: Results) -> tuple[Statement, dict[str, Checked]]:
-    return statement, {engine: check(statement, datasets) for engine, datasets in results.items()}
+def _statement(study: Study, statement: Statement, results: Results) -> StatementShown:
+    found = {engine: check(statement, datasets) for engine, datasets in results.items()}
+    return StatementShown(statement, on_printed_numbers(study, statement), found)
 
 
-def _answers(statements: list[tuple[Statement, dict[str, Checked]]], engine: str) -> dict[str, int]:
-    found = [each[engine].answer for _, each in statements]
+def _answers(statements: list[StatementShown], engine: str) -> dict[str, int]:
+    found = [each.found[engine].answer for each in statements]
     return {answer: found.count(answer) for answer in ("holds", "depends", "fails", "not run")}
 
 
@@ -209,9 +224,11 @@ def _sweeps(study: Study, datasets: Mapping[str, Dataset], engine: str) -> Itera
 
 
 def _measures(table: str, each: Score) -> dict[str, float | None]:
-    ranks = [found for found in each.spearman.values() if found is not None]
+    ranks = [found for found in (each.within or each.spearman).values() if found is not None]
     return {
-        f"{table}: verdicts that agree": each.agreeing / each.verdicts if each.verdicts else None,
+        f"{table}: verdicts that agree": each.verdicts.agreeing / each.verdicts.rows
+        if each.verdicts
+        else None,
         f"{table}: rank correlation": sum(ranks) / len(ranks) if ranks else None,
     }
 
@@ -280,6 +297,30 @@ def number(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"  # noqa: PLR2004 (four digits)
+
+
+def ranks_words(found: Score, column: str) -> str:
+    """Write the rank correlation of a column: within one condition if there are several, then over all.
+
+    >>> ranks_words(Score(9, {"rtt": 0.97}, {"rtt": 0.41}, None, None), "rtt")
+    '0.41 (over all 0.97)'
+    """
+    over_all = two_digits(found.spearman[column])
+    return f"{two_digits(found.within[column])} (over all {over_all})" if found.within else over_all
+
+
+def verdicts_words(found: Verdicts | None) -> str:
+    """Write the agreement of verdicts.
+
+    >>> verdicts_words(Verdicts(144.0, 104.0, 107.0, 0.216)), verdicts_words(None)
+    ('104 of 144', '-')
+    """
+    return "-" if found is None else f"{found.agreeing:g} of {found.rows:g}"
+
+
+def two_digits(value: float | None) -> str:
+    """Write a number with two digits after the point, or a dash for `None`."""
+    return "-" if value is None else f"{value:.2f}"
 
 
 def percent(part: float | None) -> str:

@@ -8,15 +8,28 @@ from textwrap import TextWrapper
 from typing import NamedTuple
 
 from tussle.papers._charts import beside
-from tussle.papers._compare import Row, Score
-from tussle.papers._content import Content, PartShown, SweepShown, TableShown, number, opening, percent
+from tussle.papers._compare import Row
+from tussle.papers._content import (
+    Content,
+    PartShown,
+    StatementShown,
+    SweepShown,
+    TableShown,
+    number,
+    opening,
+    percent,
+    ranks_words,
+    two_digits,
+    verdicts_words,
+)
 from tussle.papers._page import comparison
-from tussle.papers._statements import Checked
+from tussle.papers._scores import Score
 from tussle.papers._study import Column, Table
 
 _MOST_ROWS = 16
 """Rows of a table that is shown whole. A longer table shows the rows that differ most."""
 _MOST_APART = 10
+_VERDICTS = ("verdicts that agree", "if all had the most frequent one", "Cohen's κ")
 _SIZES = {"full": "all of the study's", "quick": "`--quick`", "other": "changed by options"}
 _FACTS = {"version": "Tussle", "build": "build", "release": "Linux", "hz": "ticks a second:"}
 """Words of a page for the keys of an engine's provenance."""
@@ -99,21 +112,27 @@ def _conclusions(page: _Page, content: Content) -> None:
     ]
     page.table(["conclusions", "hold", "depend", "fail", "not run"], counted)
     rows = [
-        [statement.says, statement.source, *(_answer(found[engine]) for engine in content.engines)]
-        for statement, found in content.statements
+        [
+            each.statement.says,
+            each.statement.source,
+            _on_print(each),
+            *(each.found[engine].words for engine in content.engines),
+        ]
+        for each in content.statements
     ]
-    page.table(["conclusion", "where", *map(content.called.__getitem__, content.engines)], rows)
+    header = ["conclusion", "where", "its own table", *map(content.called.__getitem__, content.engines)]
+    page.table(header, rows)
     page.say(
         "A conclusion holds if it holds in every case that was compared. It fails if it holds in none, and "
-        "depends otherwise; the brackets count the cases in which it holds."
+        "depends otherwise; the brackets count the cases in which it holds. *Its own table* is the same "
+        "comparison of the printed numbers; a dash means that the study does not print them."
     )
 
 
-def _answer(found: Checked) -> str:
-    if found.answer != "depends":
-        return found.answer
-    held = sum(case.holds for case in found.cases)
-    return f"depends ({held} of {len(found.cases)})"
+def _on_print(shown: StatementShown) -> str:
+    if shown.printed.answer == "not run":
+        return "-"
+    return shown.printed.words if shown.is_true_of_print else f"**not true of it**: {shown.printed.words}"
 
 
 def _table(page: _Page, content: Content, shown: TableShown, name: str) -> None:
@@ -122,7 +141,7 @@ def _table(page: _Page, content: Content, shown: TableShown, name: str) -> None:
     engines = [engine for engine in content.engines if shown.scores[engine].cells]
     header = ["agreement", "cells", *(f"rank correlation, {column.words}" for column in table.columns)]
     header += ["median difference"]
-    header += ["verdicts that agree"] if table.verdict else []
+    header += list(_VERDICTS) if table.verdict else []
     header += ["over both orders"] if shown.orders else []
     page.table(header, [[content.called[engine], *_scores(shown, engine)] for engine in engines])
     rows = [row for _, members in shown.groups for row in members if row.found]
@@ -146,14 +165,20 @@ def _table(page: _Page, content: Content, shown: TableShown, name: str) -> None:
 def _scores(shown: TableShown, engine: str) -> Iterator[str]:
     found = shown.scores[engine]
     yield str(found.cells)
-    for each in found.spearman.values():
-        yield _two_digits(each)
+    for column in found.spearman:
+        yield ranks_words(found, column)
     yield _median(found)
     if shown.table.verdict:
-        yield f"{found.agreeing} of {found.verdicts}"
+        yield from _verdicts(found)
     if shown.orders:
         agreeing, pairs = shown.orders.get(engine, (0, 0))
         yield f"{agreeing} of {pairs}" if pairs else "-"
+
+
+def _verdicts(found: Score) -> Iterator[str]:
+    yield verdicts_words(found.verdicts)
+    yield "-" if found.verdicts is None else f"{found.verdicts.baseline:g}"
+    yield "-" if found.verdicts is None else two_digits(found.verdicts.kappa)
 
 
 def _rule(table: Table) -> str:
@@ -201,13 +226,13 @@ def _sweep(page: _Page, content: Content, shown: SweepShown) -> None:
     if shown.engine == content.engines[0]:
         page.figure(f"sweep-{shown.part}", f"Agreement over {part.sweeps}", shown.chart)
     header = [str(part.sweeps), "table", "rank correlation", "median difference"]
-    header += ["verdicts that agree"] if shown.has_verdicts else []
+    header += list(_VERDICTS) if shown.has_verdicts else []
     lines = []
     for value, table, found in shown.table:
-        ranks = " and ".join(_two_digits(each) for each in found.spearman.values())
+        ranks = " and ".join(ranks_words(found, column) for column in found.spearman)
         line = [value, table, ranks, _median(found)]
         if shown.has_verdicts:
-            line.append(f"{found.agreeing} of {found.verdicts}" if found.verdicts else "-")
+            line.extend(_verdicts(found))
         lines.append(line)
     page.table(header, lines)
 
@@ -254,7 +279,3 @@ def _block(content: Content, name: str) -> list[str]:
 
 def _median(found: Score) -> str:
     return "-" if found.median_difference is None else f"{100 * found.median_difference:.0f} %"
-
-
-def _two_digits(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"

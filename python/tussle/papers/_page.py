@@ -10,7 +10,16 @@ import polars as pl
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
 
 from tussle.errors import TussleError
-from tussle.papers._content import Content, TableShown, number, opening, percent
+from tussle.papers._content import (
+    Content,
+    TableShown,
+    number,
+    opening,
+    percent,
+    ranks_words,
+    two_digits,
+    verdicts_words,
+)
 
 _LINES_BEFORE_TAGS = re.compile(r"\s*\n\s*<")
 _LIMITS = {"most_apart": 20, "shown_at_once": 4, "opened_up_to": 16}
@@ -86,6 +95,13 @@ def _rendered(folder: Path, **values: object) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "percent": percent, "opening": opening}
+    environment.filters |= {
+        "number": number,
+        "percent": percent,
+        "opening": opening,
+        "ranks": ranks_words,
+        "verdicts": verdicts_words,
+        "two_digits": two_digits,
+    }
     page = environment.get_template("page.html").render(**values, **_LIMITS)
     return _LINES_BEFORE_TAGS.sub("<", page)

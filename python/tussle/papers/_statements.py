@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -11,12 +11,14 @@ import polars as pl
 from tussle.errors import TussleError
 from tussle.metrics import Tables, axis_columns
 from tussle.papers._compare import Datasets
-from tussle.papers._study import Check, Rival, Statement
+from tussle.papers._study import Check, Quantity, Rival, Statement
 from tussle.papers._values import at_values, values
 
 Answer = Literal["holds", "fails", "depends", "not run"]
 Averages = Mapping[str, float]
 """Mean values by algorithm."""
+Values = Callable[[str, Quantity], pl.DataFrame]
+"""Returns `run, flow, value` for a part and a quantity."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,12 @@ class Checked:
     cases: tuple[Case, ...]
 
     @property
+    def words(self) -> str:
+        """The answer; the number of cases in which it holds, if it depends."""
+        held = sum(case.holds for case in self.cases)
+        return f"depends ({held} of {len(self.cases)})" if self.answer == "depends" else self.answer
+
+    @property
     def answer(self) -> Answer:
         """Whether the statement holds in all cases, in none, or in some."""
         if not self.cases:
@@ -59,26 +67,40 @@ class _Comparison(NamedTuple):
 
 def check(statement: Statement, datasets: Datasets) -> Checked:
     """Check a statement on the results of one engine; incomplete results count as not run."""
-    if any(each.part not in datasets for each in statement.checks):
+    if any(not parts_of(each) <= datasets.keys() for each in statement.checks):
         return Checked(statement, ())
     try:
-        cases = [_cases(each, datasets[each.part]) for each in statement.checks]
+        cases = [
+            cases_of(each, datasets, lambda part, quantity: values(datasets[part], quantity))
+            for each in statement.checks
+        ]
     except TussleError:
         return Checked(statement, ())
     return Checked(statement, tuple(case for found in cases for case in found) if all(cases) else ())
 
 
-def _cases(rule: Check, tables: Tables) -> list[Case]:
+def parts_of(rule: Check) -> set[str]:
+    """Return the parts that a check compares."""
+    rival = rule.than.part if isinstance(rule.than, Rival) else None
+    return {rule.part, rival or rule.part}
+
+
+def cases_of(rule: Check, datasets: Datasets, values_of: Values) -> list[Case]:
     """Compare at each combination of the values of the axes that the check names.
 
     There are no cases if the results lack an axis or an algorithm that the check names, as those of another
     path or of other algorithms do.
     """
-    table = _by_algorithm(rule, tables)
+    tables = datasets[rule.part]
+    table = _by_algorithm(rule, tables, values_of(rule.part, rule.quantity))
     named = {*rule.of, *(rule.than if isinstance(rule.than, tuple) else ())}
     if not named <= set(table["algorithm"]):
         return []
     rival = rule.than.where if isinstance(rule.than, Rival) else {}
+    [other] = parts_of(rule) - {rule.part} or {rule.part}
+    away = (
+        table if other == rule.part else _by_algorithm(rule, datasets[other], values_of(other, rule.quantity))
+    )
     if not {*rule.where, *rule.by, *rival} <= {*axis_columns(tables), "repetition"}:
         return []
     here = at_values(table, rule.where)
@@ -87,14 +109,13 @@ def _cases(rule: Check, tables: Tables) -> list[Case]:
     for key, part in parts.items():
         single = {axis: value for axis, value in rule.where.items() if isinstance(value, str)}
         at = {**single, **dict(zip(rule.by, key, strict=True))}
-        elsewhere = _means(at_values(table, {**at, **rival})) if rival else {}
-        comparisons.append(_Comparison(at, _means(part), elsewhere))
+        elsewhere = _averages(rule, at_values(away, {**at, **rival})) if isinstance(rule.than, Rival) else {}
+        comparisons.append(_Comparison(at, _averages(rule, part), elsewhere))
     return [case for each in comparisons if (case := _case(rule, each))]
 
 
-def _by_algorithm(rule: Check, tables: Tables) -> pl.DataFrame:
+def _by_algorithm(rule: Check, tables: Tables, found: pl.DataFrame) -> pl.DataFrame:
     """Return a row for each flow that counts: `algorithm, value`, and the repetition and axes of its run."""
-    found = values(tables, rule.quantity)
     flows = tables.flows.select("run", "flow", "algorithm").collect()
     chosen = {"each": None, "first": 0, "second": 1}[rule.flow]
     if found["flow"].null_count() == found.height:
@@ -110,8 +131,10 @@ def _by_algorithm(rule: Check, tables: Tables) -> pl.DataFrame:
     return joined.drop_nulls("value").join(runs, on="run").sort("run", "flow")
 
 
-def _means(table: pl.DataFrame) -> Averages:
-    return dict(table.group_by("algorithm", maintain_order=True).agg(pl.col("value").mean()).iter_rows())
+def _averages(rule: Check, table: pl.DataFrame) -> Averages:
+    value = pl.col("value")
+    average = value.mean() if rule.quantile is None else value.quantile(rule.quantile, "linear")
+    return dict(table.group_by("algorithm", maintain_order=True).agg(average).iter_rows())
 
 
 def _case(rule: Check, point: _Comparison) -> Case | None:
@@ -148,7 +171,10 @@ def _rivals(rule: Check, point: _Comparison, name: str) -> Averages:
     """Return the numbers that an algorithm is compared with, by their descriptions."""
     if isinstance(rule.than, Rival):
         where = ", ".join(f"{axis} = {value}" for axis, value in rule.than.where.items())
-        return {f"with {where}": point.elsewhere[name]} if name in point.elsewhere else {}
+        words = " ".join(
+            [*([rule.than.part] if rule.than.part else []), *([f"with {where}"] if where else [])]
+        )
+        return {words: point.elsewhere[name]} if name in point.elsewhere else {}
     if isinstance(rule.than, float | int):
         return {"bound": rule.than}
     names = rule.than or [each for each in point.here if each not in rule.of]

@@ -70,6 +70,10 @@ class Table(_Strict):
     note: str = ""
     group: str | None = None
     """Key whose values group the rows; within a group they are sorted by the first column."""
+    condition: tuple[str, ...] = ()
+    """Keys of the conditions, such as the RTT: ranks are also compared within each of them."""
+    mirrored: bool = False
+    """Whether each pair was presumably measured once: numbers that are printed alike in both orders."""
     verdict: Verdict | None = None
     ranks_only: bool = False
     """Whether only ranks are compared, because the unit of the printed numbers is unknown."""
@@ -118,8 +122,10 @@ class Part(_Strict):
 class Rival(_Strict):
     """Results that a quantity is compared with, instead of those of the other algorithms."""
 
-    where: dict[str, str]
+    where: dict[str, str] = Field(default_factory=dict)
     """Values of axes at which the same algorithm is the rival."""
+    part: str | None = None
+    """Part whose results are the rival's, if it is another one."""
 
 
 class Check(_Strict):
@@ -141,6 +147,8 @@ class Check(_Strict):
     """Other algorithms, by default all others; a bound; or the same algorithm elsewhere."""
     margin: float = 1.0
     """Factor of the other side: 1.1 with ">" requires 10 % more."""
+    quantile: float | None = None
+    """The quantile over flows and runs that is compared; by default their mean."""
     where: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
     """Values of axes that the comparison is limited to."""
     by: tuple[str, ...] = ()
