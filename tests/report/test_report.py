@@ -406,3 +406,12 @@ def test_a_goodput_above_the_link_is_explained_below_its_chart(tmp_path: Path):
         assert packed
         charts = json.loads(gzip.decompress(base64.b64decode(packed[1])))
         assert ("usermeta" in charts["throughput"]) == is_explained
+
+
+def test_the_facts_name_the_hosts_beside_the_path(page: Path, tmp_path: Path):
+    data = matrix(["reno"])
+    hosts = {"hosts.profile": "linux-2.6.24", "hosts.hz": 100, "flows.0.sender.tlp": False}
+    described = replace(data, scenario=data.scenario.with_settings(hosts))
+    text = write(described, tmp_path / "report.html").read_text()
+    assert "linux-2.6.24, hz = 100; flow 0, sender: tlp = false" in text
+    assert re.search(r"<dt>Hosts</dt>\s*<dd>bare</dd>|Hosts</th><td>bare", page.read_text().replace("\n", ""))

@@ -35,6 +35,7 @@ from tussle.report._kernels import changes, slices_in_words
 from tussle.report._matrix import VERDICTS, Matrix, anchors_of_pairs, matrices, quantities
 from tussle.report._tables import Table, flow_table, point_table
 from tussle.scenario import Scenario
+from tussle.scenario.hosts import hosts_in_words
 from tussle.statistics import repeated_in_vain
 
 
@@ -149,6 +150,9 @@ def _facts(dataset: Results) -> list[tuple[str, str]]:
         values = runs[column].unique()
         if len(values) == 1 and values[0] is not None:
             facts.append((label, words(values[0])))
+    scenario = dataset.scenario
+    ends = [(flow.sender, flow.receiver) for flow in scenario.flows]
+    facts.append(("Hosts", hosts_in_words(scenario.hosts, ends)))
     steady = runs.select("steady_from_s", "steady_to_s").unique()
     if len(steady) == 1:
         facts.append(("Measured", f"from {steady.item(0, 0):g} s to {steady.item(0, 1):g} s"))
@@ -160,7 +164,7 @@ def _facts(dataset: Results) -> list[tuple[str, str]]:
     late = late_runs(dataset.validity)
     if len(late):
         reason = late["shortfall"][0]
-        facts.append(("Hosts", f"a host did not keep up in {len(late)} of {len(runs)} runs ({reason})"))
+        facts.append(("Validity", f"a host did not keep up in {len(late)} of {len(runs)} runs ({reason})"))
     return facts
 
 

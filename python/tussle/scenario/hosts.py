@@ -1,6 +1,6 @@
 """The table `[hosts]`: settings of the TCP of hosts, and those of the two hosts of a flow."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator
@@ -8,6 +8,7 @@ from pydantic import BeforeValidator
 from tussle import units
 from tussle.errors import nearest, shown
 from tussle.host_profiles import USUAL, host_profiles
+from tussle.scenario.axes import written
 from tussle.scenario.fields import Axis, FirstThreshold, FirstWindow, Hz, Size, Switch, name_of, refusal
 from tussle.scenario.problems import Problem
 from tussle.scenario.table import Table
@@ -93,6 +94,30 @@ class Hosts(Table):
         given = self.model_dump(exclude_none=True)
         profile = given.pop("profile", None if below is not None else USUAL)
         return {**(host_profiles()[profile].values if profile else below or {}), **given}
+
+
+def hosts_in_words(hosts: Hosts, flows: Iterable[tuple[Hosts | None, Hosts | None]]) -> str:
+    """Return the profile of the hosts and the settings that differ from it; then those of the ends of flows.
+
+    >>> hosts_in_words(Hosts(profile="linux-2.6.24", hz=[100, 250]), [(Hosts(tlp=False), None)])
+    'linux-2.6.24, hz = 100 or 250; flow 0, sender: tlp = false'
+    """
+    words = [_in_words(hosts, USUAL)]
+    for index, ends in enumerate(flows):
+        for end, own in zip(("sender", "receiver"), ends, strict=True):
+            if own is not None and (changed := _in_words(own, "")):
+                words.append(f"flow {index}, {end}: {changed}")
+    return "; ".join(words)
+
+
+def _in_words(hosts: Hosts, usual: str) -> str:
+    given = hosts.model_dump(exclude_none=True)
+    named = [_values(given.pop("profile", usual))] if hosts.profile or usual else []
+    return ", ".join([*named, *(f"{key} = {_values(value)}" for key, value in given.items())])
+
+
+def _values(value: object) -> str:
+    return " or ".join(map(written, value)) if isinstance(value, list | tuple) else written(value)
 
 
 def host_problems(host: Hosts, below: str, where: str) -> Iterator[Problem]:
