@@ -33,6 +33,7 @@ _COMMANDS = {
     "list": "list_:show_list",
     "scenario": "scenario:app",
     "kernel": "kernel:app",
+    "doctor": "doctor:doctor",
 }
 """Module and function of each command, or its group of commands, in the order of the help."""
 

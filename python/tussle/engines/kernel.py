@@ -92,7 +92,7 @@ class KernelEngine:
 
 def check_kernel(kernel: Kernel) -> dict[str, str]:
     """Boot a kernel and run one flow for a second: its release, algorithms and queues, and its speed."""
-    run = _one_second_of_reno()
+    run = one_second_of_reno()
     with tempfile.TemporaryDirectory(prefix="tussle-") as share:
         began = time.perf_counter()
         UserMode(kernel.name).execute(run, boot_words(run, UserMode.best_network), Path(share))
@@ -112,7 +112,8 @@ def check_kernel(kernel: Kernel) -> dict[str, str]:
     }
 
 
-def _one_second_of_reno() -> dict[str, Any]:
+def one_second_of_reno() -> dict[str, Any]:
+    """Return a run of one second, a Reno flow at 100 Mbit/s, that shows whether an engine works."""
     queue = {"kind": "fifo", "limit_packets": 100}
     link = {"kind": "link", "rate_bit_per_s": 100_000_000, "delay_ns": 5 * _MS, "queue": queue}
     flow = {"name": "flow", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448}
