@@ -17,13 +17,13 @@ import pytest
 from commandline import refused
 from conftest import skip_or_fail
 from tussle.catalog import groups
-from tussle.engines import engine
+from tussle.engines import Variants, engine
 from tussle.engines.kernel import KernelEngine, check_kernel
 from tussle.errors import TussleError
 from tussle.kernel import Kernel, guest
 from tussle.kernel.agent import agent
 from tussle.kernel.distribution import DistributionKernel
-from tussle.kernel.guest import which
+from tussle.kernel.guest import UserMode, which
 from tussle.kernel.host import confinement, host_state_bytes, refuse_host
 from tussle.kernel.qemu import Emulated
 from tussle.scenario import Scenario
@@ -425,6 +425,17 @@ def test_an_algorithm_that_the_kernel_lacks_is_named_with_those_it_has():
         TussleError, match="the kernel has no congestion control called copa; it has bbr, bic"
     ):
         engine("kernel").execute(run)
+
+
+def test_an_algorithm_that_one_of_several_kernels_lacks_is_refused_before_any_run(kernel: Kernel):
+    kernels = Variants("kernel", {kernel.name: KernelEngine(UserMode(kernel.name))})
+    [run] = runs({"algorithm": "reno"}, {"algorithm": "copa"})
+    with pytest.raises(TussleError) as raised:
+        kernels.check(kernels.choosing(run, kernel.name))
+    expected = (
+        f"flows.1.algorithm: kernel {kernel.name} has no congestion control called copa; it has bbr, bic"
+    )
+    assert str(raised.value).startswith(expected)
 
 
 def test_a_guest_that_panics_shows_its_console(monkeypatch: pytest.MonkeyPatch):

@@ -4,6 +4,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,7 +13,8 @@ import polars as pl
 import tussle
 from tussle.dataset import ENGINE_TABLES
 from tussle.engines._sockets import refuse_own
-from tussle.kernel import USUAL_HZ, Kernel, qdiscs
+from tussle.errors import TussleError
+from tussle.kernel import USUAL_HZ, Kernel, algorithms, built_kernel, kernel_folder, qdiscs
 from tussle.kernel.guest import AUTO, UserMode, boot_words, datapath
 from tussle.kernel.host import confinement, state_sizes
 
@@ -73,8 +75,11 @@ class KernelEngine:
     def check(self, run: Mapping[str, Any]) -> None:
         """Raise TussleError when Linux cannot honour any part of `run`, or there is no kernel."""
         refuse_own(run)
-        self._machine(run).check()
+        machine = self._machine(run)
+        machine.check()
         boot_words(run, self.datapath)
+        if isinstance(machine, UserMode):
+            _refuse_missing_algorithms(kernel_folder(machine.name), run)
 
     def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         """Boot a guest for the run; raises TussleError when it cannot be honoured, or the guest fails."""
@@ -88,6 +93,28 @@ class KernelEngine:
 
     def close(self) -> None:
         """Do nothing: nothing is open between runs."""
+
+
+def _refuse_missing_algorithms(kernel: Path, run: Mapping[str, Any]) -> None:
+    """Raise TussleError if the kernel lacks an algorithm: before any run, since others may take hours."""
+    for index, flow in enumerate(run["flows"]):
+        name = flow["algorithm"]
+        if name not in _configured(kernel) and name not in (known := _available(kernel)):
+            raise TussleError(
+                f"flows.{index}.algorithm: kernel {kernel.name} has no congestion control called {name}; "
+                f"it has {', '.join(known)}"
+            )
+
+
+@cache
+def _configured(kernel: Path) -> set[str]:
+    return algorithms(built_kernel(kernel.name))
+
+
+@cache
+def _available(kernel: Path) -> list[str]:
+    """Boot a kernel, and return its algorithms, sorted."""
+    return check_kernel(built_kernel(kernel.name))["algorithms"].split()
 
 
 def check_kernel(kernel: Kernel) -> dict[str, str]:

@@ -23,6 +23,9 @@ USUAL_NAME = "linux-6.1"
 USUAL_HZ = 250
 """Timer ticks per second of Debian's kernels."""
 
+_OTHER_NAMES = {"hstcp": "highspeed"}
+"""Congestion controls that are called otherwise than their option."""
+
 IMAGE = "linux"
 CONFIGURATION = "config"
 FACTS = "kernel.json"
@@ -62,6 +65,11 @@ def folder_of(name: str) -> Path:
     return cache_folder() / "built" / name
 
 
+def kernel_folder(name: str | None) -> Path:
+    """Return the folder of the kernel `name`, else of $TUSSLE_KERNEL, else of the default one."""
+    return folder_of(name or os.environ.get("TUSSLE_KERNEL") or USUAL_NAME)
+
+
 def with_ticks(name: str, hz: int) -> str:
     """Return the name of a kernel that differs from the one called `name` by its ticks per second."""
     return name if hz == USUAL_HZ else f"{name}-{hz}hz"
@@ -84,7 +92,7 @@ def built_kernel(name: str | None = None) -> Kernel:
 
     Raises TussleError when it is not built, or was changed since.
     """
-    name = name or os.environ.get("TUSSLE_KERNEL") or USUAL_NAME
+    name = kernel_folder(name).name
     built = kernel_names()
     if not built:
         raise TussleError("no kernel is built yet; `tussle kernel build` makes one (about 3 minutes)")
@@ -98,6 +106,13 @@ def built_kernel(name: str | None = None) -> Kernel:
     except (OSError, ValueError, LookupError, TypeError):
         pass
     raise TussleError(f"kernel {image.parent} is damaged; remove that folder and build it again")
+
+
+def algorithms(kernel: Kernel) -> set[str]:
+    """Names of a kernel's congestion controls, by its configuration. A patch may give others other names."""
+    options = (kernel.image.parent / CONFIGURATION).read_text("utf-8")
+    named: set[str] = {name.lower() for name in re.findall(r"^CONFIG_TCP_CONG_(\w+)=y$", options, re.MULTILINE)}
+    return {_OTHER_NAMES.get(name, name) for name in named - {"advanced"}} | {"reno"}
 
 
 def qdiscs(kernel: Kernel) -> list[str]:
