@@ -62,6 +62,13 @@ def paper(
             show_default="the study's",
         ),
     ] = None,
+    study_hosts: Annotated[
+        bool,
+        typer.Option(
+            "--study-hosts/--today",
+            help="Give the hosts the settings of the study's; --today gives them those of Linux 6.1.",
+        ),
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -81,17 +88,22 @@ def paper(
     The page compares cell by cell, checks the study's conclusions, and shows what the agreement depends on.
     The page has the results of all engines and kernels in the folder.
     """
-    from tussle.papers import Setting, Study, chosen_parts, planned
+    from tussle.papers import STUDY_HOSTS, Setting, Study, chosen_parts, planned
 
     chosen = Study.load(study)
     if engine not in _ENGINES:
         raise TussleError(f"--engine: {unknown('engine', engine, _ENGINES)}")
     names = tuple(algorithms_of(algorithms)) if algorithms else ()
-    setting = Setting("quick" if quick else "full", names, profile)
+    setting = Setting("quick" if quick else "full", names, profile, study_hosts)
     parts = chosen_parts(chosen, [name.strip() for name in part.split(",") if name.strip()], setting)
     folder = output or RESULTS / "-".join(["paper", study, *_changes(setting)])
     work = [
-        _Work(name, planned(chosen, name, setting), folder / label / name, SweepMeans(each, workers, cluster))
+        _Work(
+            name,
+            planned(chosen, name, setting),
+            folder / (label + STUDY_HOSTS * study_hosts) / name,
+            SweepMeans(each, workers, cluster),
+        )
         for label, each in engines_of(engine, KernelChoice(kernel=kernel)).items()
         for name in parts
     ]
@@ -117,6 +129,7 @@ def _options(part: str, engine: tuple[str, str | None], setting: "Setting") -> l
     given = {"part": part, "algorithms": ",".join(setting.algorithms), "profile": setting.profile}
     given |= {"engine": engine[0] if engine[0] != "sim" else "", "kernel": engine[1]}
     size = ["--quick"] if setting.size == "quick" else []
+    size += ["--study-hosts"] if setting.study_hosts else []
     return [*size, *(word for key, value in given.items() if value for word in (f"--{key}", value))]
 
 
@@ -166,7 +179,7 @@ def _refuse_others(work: _Work) -> None:
 
 def _called(part: str, place: Path) -> str:
     """Name a part, and the kernel where there are several."""
-    engine = place.parent.name
+    engine = place.parent.name.removesuffix("-study-hosts")
     return part if engine in _ENGINES else f"{part} on {engine.removeprefix('kernel-')}"
 
 

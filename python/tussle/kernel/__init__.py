@@ -111,7 +111,9 @@ def built_kernel(name: str | None = None) -> Kernel:
 def algorithms(kernel: Kernel) -> set[str]:
     """Names of a kernel's congestion controls, by its configuration. A patch may give others other names."""
     options = (kernel.image.parent / CONFIGURATION).read_text("utf-8")
-    named: set[str] = {name.lower() for name in re.findall(r"^CONFIG_TCP_CONG_(\w+)=y$", options, re.MULTILINE)}
+    named: set[str] = {
+        name.lower() for name in re.findall(r"^CONFIG_TCP_CONG_(\w+)=y$", options, re.MULTILINE)
+    }
     return {_OTHER_NAMES.get(name, name) for name in named - {"advanced"}} | {"reno"}
 
 

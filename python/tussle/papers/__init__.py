@@ -6,6 +6,7 @@ has no code: a table or a figure that needs something new gets a new metric or f
 
 from tussle.papers._compare import Row, both_orders, rows
 from tussle.papers._content import (
+    STUDY_HOSTS,
     About,
     Content,
     Results,
@@ -25,6 +26,7 @@ from tussle.papers._statements import Checked, check
 from tussle.papers._study import Study, studies
 
 __all__ = [
+    "STUDY_HOSTS",
     "About",
     "Checked",
     "Content",

@@ -24,6 +24,8 @@ _CALLED = {"sim": "simulator", "kernel": "Linux"}
 _ENGINES = tuple(_CALLED)
 _ONE_OF_KERNELS = "kernel-"
 """Prefix of an engine that is one of several kernels; the name of the kernel follows."""
+STUDY_HOSTS = "-study-hosts"
+"""Suffix of an engine whose runs have the hosts of the study."""
 _APART = 0.1
 """Relative difference from which a row of a table without verdicts is listed."""
 
@@ -119,8 +121,9 @@ class Content:
 
 def content(study: Study, results: Results, about: About) -> Content:
     """Compare the results with the study."""
-    engines = [engine for engine in _CALLED if engine in results]
-    engines += [engine for engine in results if engine not in _CALLED]
+    usual = [base + hosts for base in _CALLED for hosts in ("", STUDY_HOSTS)]
+    engines = [engine for engine in usual if engine in results]
+    engines += [engine for engine in results if engine not in usual]
     tables = [_table(study, table, results) for table in study.tables]
     return Content(
         study,
@@ -137,14 +140,16 @@ def content(study: Study, results: Results, about: About) -> Content:
 
 def results_in(study: Study, folder: Path) -> dict[str, dict[str, Dataset]]:
     """Open the datasets that `tussle paper` wrote into a folder."""
-    several = sorted(each.name for each in folder.glob(f"{_ONE_OF_KERNELS}*") if each.is_dir())
+    kernels = {each.name.removesuffix(STUDY_HOSTS) for each in folder.glob(f"{_ONE_OF_KERNELS}*")}
+    several = sorted(kernels - {"kernel"})
     found = {
         engine: {
             part: Dataset.open(folder / engine / part)
             for part in study.parts
             if (folder / engine / part).exists()
         }
-        for engine in (*_ENGINES, *several)
+        for base in (*_ENGINES, *several)
+        for engine in (base, base + STUDY_HOSTS)
     }
     return {engine: datasets for engine, datasets in found.items() if datasets}
 
@@ -154,8 +159,12 @@ def called(engine: str) -> str:
 
     >>> called("sim"), called("kernel"), called("kernel-linux-6.12")
     ('simulator', 'Linux', 'linux-6.12')
+    >>> called("sim-study-hosts")
+    "simulator, the study's hosts"
     """
-    return _CALLED.get(engine) or engine.removeprefix(_ONE_OF_KERNELS)
+    base = engine.removesuffix(STUDY_HOSTS)
+    name = _CALLED.get(base) or base.removeprefix(_ONE_OF_KERNELS)
+    return name if base == engine else f"{name}, the study's hosts"
 
 
 def _table(study: Study, table: Table, results: Results) -> TableShown:
@@ -251,8 +260,9 @@ def _in_one_line(text: str) -> str:
 def _made(study: Study, part: str, dataset: Dataset) -> Literal["full", "quick", "other"]:
     """Return which of the study's own settings made a dataset, or "other"."""
     for size in SIZES:
-        if dataset.scenario == planned(study, part, Setting(size)):
-            return size
+        for own in (False, True) if study.hosts else (False,):
+            if dataset.scenario == planned(study, part, Setting(size, study_hosts=own)):
+                return size
     return "other"
 
 
@@ -275,12 +285,20 @@ def _commands(study: Study, results: Results, about: About) -> list[str]:
 
 def _engines(results: Results) -> Iterable[tuple[list[str], Mapping[str, Dataset]]]:
     """Yield the options that choose each engine, and its datasets; one command runs several kernels."""
-    kernels = [engine for engine in results if engine not in _CALLED]
-    for engine in results:
-        if engine in _CALLED:
-            yield [] if engine == "sim" else ["--engine", engine], results[engine]
-    if kernels:
-        yield ["--engine", "kernel", "--kernel", ",".join(map(called, kernels))], results[kernels[0]]
+    for hosts in ("", STUDY_HOSTS):
+        own = ["--study-hosts"] if hosts else []
+        of_hosts = {
+            engine.removesuffix(hosts): engine
+            for engine in results
+            if engine.endswith(STUDY_HOSTS) == bool(hosts)
+        }
+        for base, engine in of_hosts.items():
+            if base in _CALLED:
+                yield [*([] if base == "sim" else ["--engine", base]), *own], results[engine]
+        kernels = [base for base in of_hosts if base not in _CALLED]
+        if kernels:
+            named = ",".join(map(called, kernels))
+            yield ["--engine", "kernel", "--kernel", named, *own], results[of_hosts[kernels[0]]]
 
 
 def opening(text: str) -> str:

@@ -42,6 +42,8 @@ class Setting:
     """Algorithms that replace the study's; empty keeps the study's."""
     profile: str | None = None
     """Profile that replaces the study's paths."""
+    study_hosts: bool = False
+    """Whether the hosts are those of the study; otherwise today's."""
 
 
 def chosen_parts(study: Study, names: Sequence[str], setting: Setting) -> list[str]:
@@ -72,11 +74,20 @@ def planned(study: Study, part: str, setting: Setting) -> Scenario:
     tables = study.scenario(part).to_dict()
     if setting.size == "quick":
         tables = Scenario.from_dict(tables).with_settings(chosen.quick).to_dict()
+    if setting.study_hosts:
+        tables = {**tables, "hosts": _own_hosts(study)}
     if setting.profile:
         tables = _on_profile(tables, setting.profile)
     if setting.algorithms:
         tables = _of_algorithms(tables, chosen, setting.algorithms)
     return Scenario.from_dict(tables)
+
+
+def _own_hosts(study: Study) -> dict[str, Any]:
+    """Return the hosts of a study; raises TussleError if they are unknown."""
+    if study.hosts is None:
+        raise TussleError(f"--study-hosts: nothing is known of the hosts of {study.name}; leave it out")
+    return study.hosts.settings
 
 
 def estimate_s(runs: Iterable[PlannedRun], engine: str) -> float:

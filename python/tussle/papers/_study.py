@@ -164,6 +164,15 @@ class Statement(_Strict):
     checks: Annotated[tuple[Check, ...], Field(min_length=1)]
 
 
+class OwnHosts(_Strict):
+    """The hosts of a study, as far as they are known."""
+
+    about: str
+    """What they were, and where that is known from."""
+    settings: dict[str, Any]
+    """Settings of `[hosts]` that replace those of every part."""
+
+
 class Study(_Strict):
     """A published study."""
 
@@ -173,6 +182,7 @@ class Study(_Strict):
     sources: tuple[str, ...]
     not_given: tuple[str, ...]
     """Facts that the study does not give, and the choices made for them."""
+    hosts: OwnHosts | None = None
     parts: dict[str, Part]
     tables: tuple[Table, ...] = ()
     statements: tuple[Statement, ...] = ()
