@@ -91,7 +91,7 @@ def test_a_study_runs_with_other_algorithms_and_another_profile(tussle_, tmp_pat
 
 
 def test_the_hosts_of_a_study_stand_beside_those_of_today(tussle_, tmp_path: Path):
-    """Westwood, joined by Reno: printed 90 and 13. Its smallest RTT is a tick, 10 ms in the study's kernel."""
+    """Westwood, joined by Reno: printed 90 and 13. Its smallest RTT is a tick: 10 ms in the study."""
     part = ("--part", "matrix", "--quick", "--algorithms", "reno,westwood", "-o", "lan")
     assert tussle_("paper", "lan-pairs", *part).status == 0
     answer = tussle_("paper", "lan-pairs", *part, "--study-hosts")
