@@ -24,6 +24,7 @@ class Case(NamedTuple):
     rtt: str
     duration: str
     network: str = "driver"
+    offloads: bool = False
 
 
 PAIR = Case("a pair at 100 Mbit/s, 20 ms", 2, "100 Mbit/s", "20 ms", "41 s")
@@ -32,6 +33,8 @@ CASES = [
     Case("a pair at 1 Gbit/s, 50 ms", 2, "1 Gbit/s", "50 ms", "11 s"),
     Case("ten flows at 1 Gbit/s, 50 ms", 10, "1 Gbit/s", "50 ms", "11 s"),
     Case("a pair at 1 Mbit/s, 100 ms", 2, "1 Mbit/s", "100 ms", "100 s"),
+    PAIR._replace(name="the first with offloads", offloads=True),
+    Case("ten flows with offloads", 10, "1 Gbit/s", "50 ms", "11 s", offloads=True),
     PAIR._replace(name="the first over disciplines", network="qdisc"),
     PAIR._replace(name="the first over TUN devices", network="tun", duration="5 s"),
 ]
@@ -53,6 +56,7 @@ def measured(case: Case) -> str:
     algorithms = ("cubic", "reno")
     flows = [{"algorithm": algorithms[i % 2], "start": f"{100 * i} ms"} for i in range(case.flows)]
     tables = {"duration": case.duration, "path": {"rate": case.rate, "rtt": case.rtt}, "flows": flows}
+    tables["hosts"] = {"offloads": case.offloads}
     [planned] = Scenario.from_dict(tables).runs()
     wall_s, cpu_s = [], []
     for _ in range(ROUNDS):

@@ -319,8 +319,8 @@ def _elements() -> str:
         "Elements",
         "Elements are the parts of a path. Elements with settings are the values of `kind` in "
         "`[[path.elements]]` of a scenario; the others have keys of their own: `rate` (`link`), `trace`, "
-        "`arq`, `wifi`, `access.delay` (`delay`) and `loss`. [Paths](../explanation/paths.md) "
-        "explains their models.",
+        "`arq`, `wifi`, `hosts.noise` (`processing`), `access.delay` (`delay`) and `loss`. "
+        "[Paths](../explanation/paths.md) explains their models.",
         _table(["element", "", "settings"], rows),
     )
 

@@ -23,6 +23,7 @@
 #include <linux/vmalloc.h>
 #include <net/inet_ecn.h>
 #include <net/net_namespace.h>
+#include <net/pkt_sched.h>
 #include "tussle.h"
 
 /* The headers that the path looks at. */
@@ -30,6 +31,20 @@
 #define MAX_HOSTS 65536
 #define MAX_RUN_BYTES (64 << 20)
 #define LARGEST_REQUEST 256
+#define NS_BITS (8 * NSEC_PER_SEC)
+
+/* A device with a rate transmits one packet at a time, which belongs to its sender until the end. */
+struct host {
+	struct net_device *device;
+	u64 rate_bit_per_s;
+	/* Rounding error so far, in units of 1/rate ns. */
+	u64 remainder;
+	struct sk_buff *transmitting;
+	struct hrtimer end;
+	struct napi_struct napi;
+	/* Packets that have arrived and are received at the end of this instant, which merges those of one flow. */
+	struct sk_buff_head arrived;
+};
 
 /* Guards the path and the timer's time. */
 static DEFINE_SPINLOCK(lock);
@@ -104,15 +119,42 @@ static void collect(struct sk_buff_head *arrived)
 		kfree_skb(skb);
 }
 
-/* Gives packets to their hosts, by `receive`. */
+/* Receives the packets of this instant; the kernel merges consecutive ones of one flow (GRO). */
+static int poll(struct napi_struct *napi, int budget)
+{
+	struct host *host = container_of(napi, struct host, napi);
+	struct sk_buff *skb;
+	int done = 0;
+
+	while (done < budget && (skb = skb_dequeue(&host->arrived))) {
+		/* The sender's TCP may still hold what is changed when packets are merged. */
+		if (skb_unclone(skb, GFP_ATOMIC))
+			netif_receive_skb(skb);
+		else
+			napi_gro_receive(napi, skb);
+		done++;
+	}
+	if (done < budget)
+		napi_complete_done(napi, done);
+	return done;
+}
+
+/* Gives packets to their hosts, by `receive`, or to those that merge packets. */
 static void deliver(struct sk_buff_head *arrived, int (*receive)(struct sk_buff *skb))
 {
 	struct sk_buff *skb;
 
 	while ((skb = __skb_dequeue(arrived))) {
+		struct host *host = netdev_priv(skb->dev);
+
 		skb->dev->stats.rx_packets++;
 		skb->dev->stats.rx_bytes += skb->len;
-		receive(skb);
+		if (!(skb->dev->features & NETIF_F_GRO)) {
+			receive(skb);
+			continue;
+		}
+		skb_queue_tail(&host->arrived, skb);
+		napi_schedule(&host->napi);
 	}
 }
 
@@ -132,8 +174,55 @@ static enum hrtimer_restart release(struct hrtimer *unused)
 	return HRTIMER_NORESTART;
 }
 
+/* Sends the next packet of the queue discipline at once: netif_wake_queue() would let an ACK of this instant go first. */
+static void run_queue(struct net_device *device)
+{
+	struct Qdisc *queue = rcu_dereference_bh(netdev_get_tx_queue(device, 0)->qdisc);
+
+	netif_start_queue(device);
+	if (queue->flags & TCQ_F_NOLOCK) {
+		qdisc_run(queue);
+	} else {
+		spin_lock(qdisc_lock(queue));
+		qdisc_run(queue);
+		spin_unlock(qdisc_lock(queue));
+	}
+}
+
+/* The next packet leaves, and TCP learns that the last one has left. In the context of software interrupts. */
+static enum hrtimer_restart end_transmission(struct hrtimer *end)
+{
+	struct host *host = container_of(end, struct host, end);
+	struct sk_buff *transmitted = host->transmitting;
+
+	host->transmitting = NULL;
+	rcu_read_lock_bh();
+	run_queue(host->device);
+	rcu_read_unlock_bh();
+	consume_skb(transmitted);
+	return HRTIMER_NORESTART;
+}
+
+/* Begins to transmit a packet; returns a copy that belongs to no sender, or NULL without memory. */
+static struct sk_buff *begin_transmission(struct host *host, struct sk_buff *skb)
+{
+	struct sk_buff *copy = skb_clone(skb, GFP_ATOMIC);
+	u64 duration_ns;
+
+	if (!copy) {
+		kfree_skb(skb);
+		return NULL;
+	}
+	duration_ns = div64_u64_rem(skb->len * NS_BITS + host->remainder, host->rate_bit_per_s, &host->remainder);
+	host->transmitting = skb;
+	netif_stop_queue(host->device);
+	hrtimer_start(&host->end, ns_to_ktime(ktime_get_ns() + duration_ns), HRTIMER_MODE_ABS_SOFT);
+	return copy;
+}
+
 static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 {
+	struct host *host = netdev_priv(device);
 	struct sk_buff_head arrived;
 	u64 now;
 
@@ -144,6 +233,11 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 	}
 	device->stats.tx_packets++;
 	device->stats.tx_bytes += skb->len;
+	if (host->rate_bit_per_s) {
+		skb = begin_transmission(host, skb);
+		if (!skb)
+			return NETDEV_TX_OK;
+	}
 	/* The packet leaves its host: as from a pair of virtual Ethernet devices, the sender may send on. */
 	skb_orphan(skb);
 	skb_scrub_packet(skb, true);
@@ -163,7 +257,26 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 	return NETDEV_TX_OK;
 }
 
+static int open_device(struct net_device *device)
+{
+	struct host *host = netdev_priv(device);
+
+	napi_enable(&host->napi);
+	return 0;
+}
+
+static int stop_device(struct net_device *device)
+{
+	struct host *host = netdev_priv(device);
+
+	napi_disable(&host->napi);
+	skb_queue_purge(&host->arrived);
+	return 0;
+}
+
 static const struct net_device_ops device_operations = {
+	.ndo_open = open_device,
+	.ndo_stop = stop_device,
 	.ndo_start_xmit = transmit,
 };
 
@@ -182,18 +295,39 @@ static void set_up(struct net_device *device)
 	device->max_mtu = 65535;
 }
 
+static void set_up_timer(struct hrtimer *which, enum hrtimer_restart (*function)(struct hrtimer *))
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(which, function, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+#else
+	hrtimer_init(which, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	which->function = function;
+#endif
+}
+
 static int add_device(const struct tussle_device_request *request)
 {
 	struct net_device *device;
+	struct host *host;
 	int problem;
 
 	if (request->exit >= MAX_HOSTS || devices[request->exit])
 		return -EINVAL;
-	device = alloc_netdev(0, "net", NET_NAME_USER, set_up);
+	device = alloc_netdev(sizeof(*host), "net", NET_NAME_USER, set_up);
 	if (!device)
 		return -ENOMEM;
 	dev_net_set(device, current->nsproxy->net_ns);
 	device->mtu = request->mtu_bytes;
+	host = netdev_priv(device);
+	host->device = device;
+	host->rate_bit_per_s = request->rate_bit_per_s;
+	set_up_timer(&host->end, end_transmission);
+	skb_queue_head_init(&host->arrived);
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
+	netif_napi_add(device, &host->napi, poll);
+#else
+	netif_napi_add(device, &host->napi, poll, NAPI_POLL_WEIGHT);
+#endif
 	problem = register_netdev(device);
 	if (problem) {
 		free_netdev(device);
@@ -282,12 +416,7 @@ static int __init start(void)
 	devices = kvcalloc(MAX_HOSTS, sizeof(*devices), GFP_KERNEL);
 	if (!devices)
 		return -ENOMEM;
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-	hrtimer_setup(&timer, release, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-#else
-	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	timer.function = release;
-#endif
+	set_up_timer(&timer, release);
 	return misc_register(&control_device);
 }
 device_initcall(start);

@@ -6,11 +6,13 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define TUSSLE_INTERFACE 1
+#define TUSSLE_INTERFACE 2
 
 struct tussle_device_request {
 	__u32 exit;
 	__u32 mtu_bytes;
+	/* 0: packets leave the device at once. */
+	__u64 rate_bit_per_s;
 };
 
 #define TUSSLE_GET_INTERFACE _IOR('u', 0, __u32)

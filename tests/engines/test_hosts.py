@@ -277,6 +277,26 @@ def test_an_unreachable_machine_is_named(tussle_, tmp_path: Path):
     assert "host right (right) is lost: " in message
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"hosts.bus": "1 Gbit/s"},
+            "flows.0: flow-0-sender-bus: the engine hosts leaves its machines as they",
+        ),
+        ({"hosts.noise": "20 us"}, "flows.0: flow-0-sender-noise: the engine hosts leaves its machines as"),
+        ({"hosts.clock_offset": "1 s"}, "hosts.clock_offset: the engine hosts leaves the settings of its"),
+    ],
+)
+def test_machines_keep_their_bus_and_their_clocks(
+    tussle_, tmp_path: Path, settings: dict[str, str], message: str
+):
+    (tmp_path / "hosts.toml").write_text(HOSTS, "utf-8")
+    (tmp_path / "scenario.toml").write_text(scenario().with_settings(settings).to_toml(), "utf-8")
+    answer = tussle_("run", "scenario.toml", "--engine", "hosts", "--hosts", "hosts.toml")
+    assert message in refused(answer)
+
+
 def test_only_the_engine_hosts_has_the_option_hosts_and_needs_it(tussle_, tmp_path: Path):
     (tmp_path / "scenario.toml").write_text(scenario().to_toml(), "utf-8")
     assert "give --hosts hosts.toml" in refused(tussle_("run", "scenario.toml", "--engine", "hosts"))

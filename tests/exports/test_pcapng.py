@@ -217,3 +217,13 @@ def test_an_export_with_too_many_packets_is_refused(
     answer = tussle_("export", lossy, "packets")
     assert "more than 100 packets" in answer.problems
     assert not Path("packets.pcapng").exists()
+
+
+def test_packets_without_timestamps_have_shorter_headers(tshark, tussle_, tmp_path):
+    folder = tmp_path / "off"
+    sweep(Scenario.from_dict(LOSSY | {"hosts": {"timestamps": "off"}}), folder, SweepSettings(workers=1))
+    names = ("ip.len", "tcp.hdr_len", "tcp.len", "tcp.options.timestamp.tsval", "_ws.malformed")
+    packets = fields(tshark, export(tussle_, folder), *names)
+    assert all(stamp == malformed == "" for *_, stamp, malformed in packets)
+    assert all(int(ip) == 20 + int(header) + int(payload) for ip, header, payload, *_ in packets)
+    assert max(int(payload) for _, _, payload, *_ in packets) == 1460

@@ -35,6 +35,7 @@ ELEMENTS: dict[str, dict[str, Any]] = {
         "fading_db": 2.0,
         "fading_every_ns": 100 * _MS,
     },
+    "processing": {"time": {"exponential_ns": _MS}, "queue": FIFO},
     "delay": {"delay_ns": 7 * _MS},
     "jitter": {"delay": UNIFORM, "order": "free"},
     "ramp": {"from_delay_ns": 0, "to_delay_ns": 20 * _MS, "begin_ns": 1000 * _MS, "end_ns": 3000 * _MS},

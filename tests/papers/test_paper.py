@@ -99,12 +99,12 @@ def test_the_hosts_of_a_study_stand_beside_those_of_today(tussle_, tmp_path: Pat
     study = Study.load("lan-pairs")
     results = results_in(study, tmp_path / "lan")
     assert list(results) == ["sim", "sim-study-hosts"]
-    own = results["sim-study-hosts"]["matrix"].scenario.hosts
+    own = results["sim-study-hosts"]["matrix"].scenario
     assert study.hosts is not None
-    assert own.model_dump(exclude_none=True) == study.hosts.settings
+    assert own == own.with_settings(study.hosts.settings)
     [row] = [each for each in rows(study, study.tables[0], results) if each.words == "westwood, reno"]
     today, then = (row.found[engine]["first_mbit_per_s"].mean for engine in results)
-    assert (today < 50, then > 75) == (True, True), (today, then)
+    assert (today < 50, then > 60) == (True, True), (today, then)
     assert "simulator, the study's hosts" in html.unescape((tmp_path / "lan" / "index.html").read_text())
 
 

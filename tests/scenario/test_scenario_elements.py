@@ -85,7 +85,7 @@ def mistakes(**changes: Any) -> list[str]:
 
 
 def test_scenarios_have_exactly_the_elements_of_the_simulator():
-    of_keys = {"link", "trace", "arq", "wifi", "delay", "loss"}
+    of_keys = {"link", "trace", "arq", "wifi", "processing", "delay", "loss"}
     assert set(ELEMENTS.by_name) == set(catalog().elements) - of_keys
 
 

@@ -116,6 +116,8 @@ def flow_row(run: int, flow: int, **others: Any) -> Row:
         "steady_sent_packets": 0,
         "steady_retransmitted_packets": 0,
         "steady_timeouts": 0,
+        "steady_rwnd_limited_s": 0.0,
+        "steady_sndbuf_limited_s": 0.0,
         "rtt_min_ms": 40.0,
         "rtt_mean_ms": 60.0,
         "rtt_p05_ms": 42.0,

@@ -6,7 +6,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use anyhow::{Context, bail};
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,
+    NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{
@@ -23,6 +24,8 @@ use nix::sys::socket::{self, MsgFlags, SockFlag, SockProtocol, SockType};
 
 /// Size of the buffer for an answer of the kernel.
 const ANSWER_BYTES: usize = 16 * 1024;
+/// Alignment of messages in an answer.
+const ALIGNMENT_BYTES: usize = 4;
 /// Bits of an IPv4 address.
 const WHOLE_ADDRESS: u8 = 32;
 /// MAC address of every device. With equal addresses, and without ARP, no packet waits for address
@@ -44,6 +47,25 @@ impl Netlink {
     /// Creates an address, a route, a device or a queue discipline.
     pub(crate) fn add(&self, body: RouteNetlinkMessage) -> anyhow::Result<()> {
         self.request(body, NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Replaces the queue discipline of a device.
+    pub(crate) fn replace(&self, body: RouteNetlinkMessage) -> anyhow::Result<()> {
+        self.request(body, NLM_F_CREATE | NLM_F_REPLACE)
+    }
+
+    /// Queue discipline of a device, and its `txqueuelen`.
+    pub(crate) fn queue(&self, device: &str) -> anyhow::Result<(String, u32)> {
+        let link = self.link(index(device)?)?;
+        let mut found = (String::new(), 0);
+        for attribute in link.attributes {
+            match attribute {
+                LinkAttribute::Qdisc(name) => found.0 = name,
+                LinkAttribute::TxQueueLen(packets) => found.1 = packets,
+                _ => {}
+            }
+        }
+        Ok(found)
     }
 
     /// Turns a device on, and changes its settings.
@@ -69,6 +91,16 @@ impl Netlink {
         Ok(result.code.is_none_or(|code| code.get() != -libc::ENOENT))
     }
 
+    /// Largest number of packets that TCP passes to a device as one.
+    pub(crate) fn burst_packets(&self, device: &str) -> anyhow::Result<u32> {
+        let attributes = self.link(index(device)?)?.attributes;
+        let burst = attributes.into_iter().find_map(|attribute| match attribute {
+            LinkAttribute::GsoMaxSegs(packets) => Some(packets),
+            _ => None,
+        });
+        burst.with_context(|| format!("device {device} has no gso_max_segs"))
+    }
+
     /// Index of the device by which packets to an address leave.
     pub(crate) fn device_towards(&self, address: IpAddr) -> anyhow::Result<u32> {
         let mut message = RouteMessage::default();
@@ -85,6 +117,31 @@ impl Netlink {
             _ => None,
         });
         device.with_context(|| format!("no device leads to {address}"))
+    }
+
+    /// Metrics of each IPv4 route that was added to the main table.
+    pub(crate) fn routes(&self) -> anyhow::Result<Vec<Vec<RouteMetric>>> {
+        let mut message = RouteMessage::default();
+        message.header.address_family = AddressFamily::Inet;
+        self.send(RouteNetlinkMessage::GetRoute(message), NLM_F_DUMP)?;
+        let mut found = Vec::new();
+        loop {
+            let mut answer = [0; ANSWER_BYTES];
+            let length = socket::recv(self.0.as_raw_fd(), &mut answer, MsgFlags::empty())?;
+            let mut rest = &answer[..length];
+            while !rest.is_empty() {
+                let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)?;
+                let bytes = (message.header.length as usize).next_multiple_of(ALIGNMENT_BYTES);
+                rest = rest.get(bytes..).unwrap_or_default();
+                match message.payload {
+                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewRoute(route)) => {
+                        found.extend(added_metrics(&route));
+                    }
+                    NetlinkPayload::Done(_) => return Ok(found),
+                    other => bail!("the kernel answered {other:?}"),
+                }
+            }
+        }
     }
 
     /// Name and queue discipline of a device.
@@ -122,16 +179,32 @@ impl Netlink {
         body: RouteNetlinkMessage,
         flags: u16,
     ) -> anyhow::Result<NetlinkPayload<RouteNetlinkMessage>> {
+        self.send(body, flags)?;
+        let mut answer = [0; ANSWER_BYTES];
+        let length = socket::recv(self.0.as_raw_fd(), &mut answer, MsgFlags::empty())?;
+        Ok(NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer[..length])?.payload)
+    }
+
+    fn send(&self, body: RouteNetlinkMessage, flags: u16) -> anyhow::Result<()> {
         let mut message = NetlinkMessage::from(body);
         message.header.flags = NLM_F_REQUEST | flags;
         message.finalize();
         let mut bytes = vec![0; message.buffer_len()];
         message.serialize(&mut bytes);
         socket::send(self.0.as_raw_fd(), &bytes, MsgFlags::empty())?;
-        let mut answer = [0; ANSWER_BYTES];
-        let length = socket::recv(self.0.as_raw_fd(), &mut answer, MsgFlags::empty())?;
-        Ok(NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer[..length])?.payload)
+        Ok(())
     }
+}
+
+/// Metrics of a route of the main table that a program added; `None` for others, which the kernel makes for addresses.
+fn added_metrics(route: &RouteMessage) -> Option<Vec<RouteMetric>> {
+    let is_added =
+        route.header.table == RouteHeader::RT_TABLE_MAIN && route.header.protocol == RouteProtocol::Boot;
+    let metrics = route.attributes.iter().find_map(|attribute| match attribute {
+        RouteAttribute::Metrics(metrics) => Some(metrics.clone()),
+        _ => None,
+    });
+    is_added.then(|| metrics.unwrap_or_default())
 }
 
 /// Index of a device in this thread's namespace.
@@ -171,9 +244,9 @@ fn device((name, namespace): End, mtu_bytes: u32) -> LinkMessage {
     message
 }
 
-/// Settings of a device of the driver, which does not segment either.
-pub(crate) fn unsegmented() -> [LinkAttribute; 1] {
-    [LinkAttribute::GsoMaxSegs(1)]
+/// Setting of a host's device: the largest number of packets that TCP passes to it as one.
+pub(crate) fn burst(packets: u32) -> [LinkAttribute; 1] {
+    [LinkAttribute::GsoMaxSegs(packets)]
 }
 
 /// An address of a host.

@@ -331,9 +331,20 @@ mod device_request {
 ///
 /// # Errors
 /// Fails where the device does not support the request.
-#[expect(unsafe_code, reason = "nix offers no call for this request")]
 pub(crate) fn ethtool(socket: impl AsFd, device: &str, command: u32) -> nix::Result<u32> {
-    let mut asked = EthtoolValue { command, value: 0 };
+    exchange_ethtool(socket, device, EthtoolValue { command, value: 0 })
+}
+
+/// Sets a feature of a device by a request of `include/uapi/linux/ethtool.h`. Any socket will do.
+///
+/// # Errors
+/// Fails where the device does not support the request, or this process may not make it.
+pub(crate) fn set_ethtool(socket: impl AsFd, device: &str, command: u32, value: u32) -> nix::Result<()> {
+    exchange_ethtool(socket, device, EthtoolValue { command, value }).map(drop)
+}
+
+#[expect(unsafe_code, reason = "nix offers no call for this request")]
+fn exchange_ethtool(socket: impl AsFd, device: &str, mut asked: EthtoolValue) -> nix::Result<u32> {
     let mut request = DeviceRequest { name: [0; libc::IFNAMSIZ], value: &raw mut asked, rest: [0; 16] };
     let name = device.as_bytes();
     request.name.get_mut(..name.len()).ok_or(nix::errno::Errno::ENODEV)?.copy_from_slice(name);

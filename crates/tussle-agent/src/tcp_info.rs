@@ -32,6 +32,8 @@ pub(crate) struct TcpInfo {
     pub(crate) delivered_ce: u32,
     pub(crate) dsack_dups: u32,
     pub(crate) reordering_seen: u32,
+    /// Window that the peer offers (since Linux 5.4).
+    pub(crate) snd_wnd_bytes: u32,
 }
 
 impl TcpInfo {
@@ -66,6 +68,7 @@ impl TcpInfo {
             delivered_ce: u32_at(196),
             dsack_dups: u32_at(216),
             reordering_seen: u32_at(220),
+            snd_wnd_bytes: u32_at(228),
         })
     }
 

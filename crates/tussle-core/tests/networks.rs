@@ -25,6 +25,9 @@ fn kind_of<'a>(run: &'a Run, name: &str) -> &'a ElementKind {
     &element.expect("tables name elements of the run").kind
 }
 
+/// Size of the largest packet of a random flow: see `common::random::flow`.
+const MOST_PACKET_BYTES: u128 = 9000 + 52;
+
 /// Upper bound of the bits that a link carries until `at_ns`.
 fn most_bits(element: &ElementKind, at_ns: u64) -> u128 {
     let at_rate = |rate: u64| u128::from(rate) * u128::from(at_ns) / u128::from(NS_PER_S);
@@ -38,6 +41,10 @@ fn most_bits(element: &ElementKind, at_ns: u64) -> u128 {
             let times = &trace.opportunities_ms;
             let cycle_ns = u64::from(*times.last().expect("checked")) * NS_PER_MS;
             u128::from(at_ns / cycle_ns + 1) * times.len() as u128 * 8 * u128::from(PACKET_BYTES)
+        }
+        ElementKind::Processing(_) => {
+            let packets = at_ns / element.delays().shortest_ns.max(1);
+            u128::from(packets) * 8 * MOST_PACKET_BYTES
         }
         other => panic!("{other:?} is not a link"),
     }

@@ -7,7 +7,7 @@ use tussle_core::net::path::LinkView;
 use super::{Loss, LossKind, Tally};
 
 /// Version of the interface between agent and driver. A guest whose driver has another one is refused.
-pub const INTERFACE: u32 = 1;
+pub const INTERFACE: u32 = 2;
 
 /// Type of the `ioctl`s.
 pub const TYPE: u8 = b'u';
@@ -37,6 +37,8 @@ pub struct Device {
     pub exit: u32,
     /// Size of the largest IP packet in bytes.
     pub mtu_bytes: u32,
+    /// Rate of the device; 0: packets leave it at once.
+    pub rate_bit_per_s: u64,
 }
 
 /// A question for the copies of a flow's data packets, with its answer.

@@ -89,6 +89,11 @@ HOSTS: tuple[dict[str, Any], ...] = (
     {"initial_ssthresh": 20},
     {"growth": "ack"},
     {"slow_start_after_idle": False},
+    {"timestamps": "off"},
+    {"rmem": "4096 131072 6291456", "wmem": "4096 16384 4194304"},
+    {"rmem": "4096 131072 6291456", "moderate_rcvbuf": False},
+    {"qdisc": "fq"},
+    {"offloads": True},
 )
 """Settings of hosts that Linux has, each in place of its default. `hystart` is a parameter of one algorithm,
 and `hz` needs another kernel."""

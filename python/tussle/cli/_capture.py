@@ -38,7 +38,7 @@ def run_packets(dataset: Dataset, run: int, capture: Capture) -> "RunPackets":
     """
     side = capture.side
     from tussle.engines.sim import ENGINE
-    from tussle.exports import RunPackets
+    from tussle.exports import RunPackets, header_bytes
 
     if side not in _SIDES:
         raise TussleError(f"--at: {unknown('side', side, _SIDES)}")
@@ -62,6 +62,7 @@ def run_packets(dataset: Dataset, run: int, capture: Capture) -> "RunPackets":
         tool=f"Tussle {dataset.provenance['tussle']}",
         side=side,
         segments_bytes=[flow["mss_bytes"] for flow in planned[run].run["flows"]],
+        headers_bytes=[header_bytes(planned[run].run, flow) for flow in planned[run].run["flows"]],
         table=tables["packets"],
     )
 

@@ -9,6 +9,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from tussle.dataset import KERNEL_AXIS, Dataset
+from tussle.dataset.limits import LIMITED_FROM, limited_flows, limits_in_words
 from tussle.dataset.validity import late_runs
 from tussle.metrics import REGISTRY, axis_columns, pairs, summarise
 from tussle.metrics.coexistence import NO, REMEDIES, THRESHOLD, UNCLEAR
@@ -67,6 +68,19 @@ def note_on_hosts(dataset: Dataset) -> str:
     runs = dataset.runs.select(pl.len()).collect().item()
     title = f"in {late.height} of {runs} runs a host did not keep up; the table validity has every flow:"
     return "\n".join([title, *lines]) if lines else ""
+
+
+def note_on_buffers(dataset: Dataset) -> str:
+    """Return the flows that a buffer of their hosts limited; an empty text if there are none."""
+    limited = limited_flows(dataset.runs, dataset.flows)
+    if limited.is_empty():
+        return ""
+    named = limits_in_words(limited, _MOST_PAIRS_NAMED)
+    more = f"; and {limited.height - len(named)} more" if limited.height > len(named) else ""
+    return (
+        f"limited by a buffer, and not by the network, for more than {LIMITED_FROM:.0%} of the steady "
+        f"interval: {'; '.join(named)}{more}"
+    )
 
 
 def _in_order(column: pl.Series) -> list[str]:
@@ -221,5 +235,12 @@ def _number(value: float | None, factor: float) -> str:
     return f"{round(number, 3):.3g}"
 
 
-NOTES = (note_on_verdicts, note_on_steadiness, note_on_repetitions, note_on_hosts, note_on_kernels)
+NOTES = (
+    note_on_verdicts,
+    note_on_steadiness,
+    note_on_buffers,
+    note_on_repetitions,
+    note_on_hosts,
+    note_on_kernels,
+)
 """The notes after the tables; each may be an empty text."""

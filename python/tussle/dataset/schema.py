@@ -220,6 +220,18 @@ FLOWS = Table(
         Column(
             "steady_timeouts", pl.UInt64, "As timeouts, in the steady interval", "not measured by the engine"
         ),
+        Column(
+            "steady_rwnd_limited_s",
+            pl.Float64,
+            "Time in the steady interval in which the receive window limited the sender",
+            "not measured by the engine",
+        ),
+        Column(
+            "steady_sndbuf_limited_s",
+            pl.Float64,
+            "Time in the steady interval in which the send buffer limited the sender",
+            "not measured by the engine",
+        ),
         *(
             Column(f"rtt_{part}_ms", pl.Float64, f"{words} in the steady interval", "no RTT was measured")
             for part, words in [

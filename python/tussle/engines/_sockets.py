@@ -25,9 +25,10 @@ def refuse_settings(run: Mapping[str, Any], engine: str) -> None:
         if different := [
             key for key, value in host.items() if value != host_profiles()[USUAL].values.get(key)
         ]:
+            key = different[0].removesuffix("_ms")
             raise TussleError(
-                f"{where}.{different[0]}: the engine {engine} leaves the settings of its machines as they "
-                "are; leave it out"
+                f"{where}.{key}: the engine {engine} leaves the settings of its machines as they are; "
+                "leave it out"
             )
 
 

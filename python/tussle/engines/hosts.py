@@ -1,6 +1,7 @@
 """Real machines over a real network, by the system's `ssh`."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ class HostsEngine:
         """Raise TussleError when a machine is missing, or cannot honour any part of `run`."""
         refuse_own(run)
         refuse_settings(run, self.name)
+        _refuse_buses(run["flows"])
         self._refuse_paths(run["elements"])
         senders = self.hosts().sender_of([flow["name"] for flow in run["flows"]])
         fleet = self._connected()
@@ -116,6 +118,17 @@ class HostsEngine:
             raise TussleError(
                 "path: the path differs between runs, but the engine hosts measures over the existing one; "
                 "vary something else"
+            )
+
+
+def _refuse_buses(flows: list[dict[str, Any]]) -> None:
+    """Raise TussleError when packets cross a host of the run, which is an element of both directions."""
+    for index, flow in enumerate(flows):
+        crossed = Counter([*flow["forward"], *flow["reverse"]])
+        if shared := [name for name, times in crossed.items() if times > 1]:
+            raise TussleError(
+                f"flows.{index}: {shared[0]}: the engine hosts leaves its machines as they are; leave out "
+                "bus and noise"
             )
 
 

@@ -16,6 +16,7 @@ from tussle.exports._formats import (
     TableFormat,
     format_of,
 )
+from tussle.exports._headers import header_bytes
 from tussle.exports._tables import WHATS, exported_table, summary_table
 from tussle.exports.flent import read_flent
 from tussle.exports.iperf3 import read_iperf3
@@ -35,6 +36,7 @@ __all__ = [
     "exported_table",
     "flow_series",
     "format_of",
+    "header_bytes",
     "read_flent",
     "read_iperf3",
     "summary_table",

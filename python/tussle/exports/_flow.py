@@ -9,6 +9,7 @@ import polars as pl
 
 from tussle.dataset import Dataset
 from tussle.errors import TussleError
+from tussle.exports._headers import HEADER_BYTES, header_bytes
 
 SERIES = pl.Schema(
     {
@@ -38,6 +39,8 @@ class FlowSeries:
     """Payload of a full packet, if it is known."""
     table: pl.DataFrame
     """One row per interval, with the columns `SERIES`."""
+    header_bytes: int = HEADER_BYTES
+    """Size of the headers of a full packet."""
 
 
 def checked(table: pl.DataFrame) -> pl.DataFrame:
@@ -65,7 +68,7 @@ def flow_series(dataset: Dataset, run: int, flow: int) -> FlowSeries:
         .sort("time_s")
         .collect()
     )
-    segment_bytes = _segment_bytes(dataset, run, flow)
+    segment_bytes, headers = _sizes_bytes(dataset, run, flow)
     table = _intervals(samples, about["start_s"]).with_columns(
         (pl.col("cwnd_packets").cast(pl.UInt64) * segment_bytes).alias("cwnd_bytes")
     )
@@ -77,7 +80,8 @@ def flow_series(dataset: Dataset, run: int, flow: int) -> FlowSeries:
     question = dataset.scenario.question or "a flow"
     title = f"{question} Run {run}, {about['name']} ({about['algorithm']})"
     tool = f"Tussle {dataset.provenance['tussle']}"
-    return FlowSeries(about["algorithm"], title, tool, segment_bytes, table.select(list(SERIES)).cast(SERIES))
+    series = table.select(list(SERIES)).cast(SERIES)
+    return FlowSeries(about["algorithm"], title, tool, segment_bytes, series, headers)
 
 
 def _intervals(samples: pl.DataFrame, start_s: float) -> pl.DataFrame:
@@ -93,10 +97,12 @@ def _intervals(samples: pl.DataFrame, start_s: float) -> pl.DataFrame:
     ).filter(pl.col("interval_s") > 0)
 
 
-def _segment_bytes(dataset: Dataset, run: int, flow: int) -> int:
+def _sizes_bytes(dataset: Dataset, run: int, flow: int) -> tuple[int, int]:
+    """Return the payload and the headers of a full packet of a flow."""
     point = dataset.runs.filter(pl.col("run") == run).select("point", "seed").collect().row(0)
     planned = dataset.scenario.points()[point[0]].resolve(point[1])
-    return planned["flows"][flow]["mss_bytes"]
+    spec = planned["flows"][flow]
+    return spec["mss_bytes"], header_bytes(planned, spec)
 
 
 def _choice(dataset: Dataset) -> str:

@@ -21,7 +21,6 @@ _EPOCH = "Thu, 01 Jan 1970 00:00:00 UTC"
 _HOST = "simulated"
 _SOCKET = 5
 """The socket number that iperf3 usually gives its first stream."""
-_HEADER_BYTES = 52
 _PROCESSORS = [f"{side}_{part}" for side in ("host", "remote") for part in ("total", "user", "system")]
 _DIGITS = 6
 """Decimal places of seconds, as in the output of iperf3."""
@@ -106,7 +105,7 @@ def _document(series: FlowSeries) -> dict[str, Any]:
 
 
 def _interval(row: dict[str, Any], series: FlowSeries) -> dict[str, Any]:
-    pmtu = None if series.segment_bytes is None else series.segment_bytes + _HEADER_BYTES
+    pmtu = None if series.segment_bytes is None else series.segment_bytes + series.header_bytes
     known = {
         "retransmits": row["retransmitted_packets"],
         "snd_cwnd": row["cwnd_bytes"],

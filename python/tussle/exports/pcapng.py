@@ -21,6 +21,8 @@ from typing import Any
 
 import polars as pl
 
+from tussle.exports._headers import PLAIN_HEADER_BYTES
+
 _SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
 _BYTE_ORDER = 0x1A2B3C4D
 _RAW_IP = 101
@@ -38,10 +40,11 @@ _MOST_SCALE = 14
 _HOSTS = 254
 """Hosts in a network of 256 addresses: the first names the network, the last is its broadcast."""
 _SENDER_PORT, _RECEIVER_PORT = 49152, 5001
-_SACK_BLOCKS = 3
+_SACK_BLOCKS = 4
 _IP_BYTES = 20
-_HEADER_BYTES = 52
-"""Size of the IPv4 and TCP headers with timestamps, before SACK."""
+_SYN_OPTIONS = {60: b"\x04\x02\x08\x0a", 52: b"\x01\x01\x04\x02", 48: b""}
+"""The options of a SYN between MSS and window scale, up to its timestamps, by its size: permission of SACK
+and timestamps, the first alone, or neither."""
 _END = bytes(4)
 """The end of a list of options."""
 
@@ -57,6 +60,8 @@ class RunPackets:
     """The hosts: `sender` or `receiver`."""
     segments_bytes: Sequence[int]
     """Payload of a full packet of each flow."""
+    headers_bytes: Sequence[int]
+    """Size of the headers of a full packet of each flow: 52 with timestamps, 40 without."""
     table: pl.DataFrame
     """The simulator's table `packets`."""
 
@@ -91,11 +96,13 @@ class _Connection:
         table = packets.table.filter(pl.col("flow") == flow)
         last = table.filter(pl.col("fin") == 1).select("number", "size_bytes").head(1)
         self._last: int | None = None if last.is_empty() else last.item(0, 0)
-        self._last_bytes = 0 if last.is_empty() else last.item(0, 1) - _HEADER_BYTES
+        self._last_bytes = 0 if last.is_empty() else last.item(0, 1) - packets.headers_bytes[flow]
         most = table["window_packets"].max()
         most_bytes = (most if isinstance(most, int) else 0) * self._segment_bytes
         self._scale = min(_MOST_SCALE, max(0, (most_bytes // _MOST_WINDOW).bit_length()))
-        self._mss = struct.pack("!BBH", 2, 4, min(self._segment_bytes + 12, _MOST_WINDOW))
+        options_bytes = packets.headers_bytes[flow] - PLAIN_HEADER_BYTES
+        self._has_timestamps = options_bytes > 0
+        self._mss = struct.pack("!BBH", 2, 4, min(self._segment_bytes + options_bytes, _MOST_WINDOW))
         self._sender, self._receiver = _addresses(flow)
         self._ports = (_SENDER_PORT + flow % 10_000, _RECEIVER_PORT)
         self._sent = {True: 0, False: 0}
@@ -156,15 +163,18 @@ class _Connection:
         return min(row["window_packets"] * self._segment_bytes >> scale, _MOST_WINDOW)
 
     def _options(self, row: dict[str, Any]) -> bytes:
-        times = struct.pack("!BBII", 8, 10, row["ts_val_ms"], row["ts_echo_ms"])
+        times = struct.pack("!II", row["ts_val_ms"], row["ts_echo_ms"])
         if row["kind"] in ("syn", "syn_ack"):
-            return self._mss + b"\x04\x02" + times + struct.pack("!BBBB", 1, 3, 3, self._scale)
+            options = _SYN_OPTIONS[row["size_bytes"]]
+            times = times if options.endswith(b"\x08\x0a") else b""
+            return self._mss + options + times + struct.pack("!BBBB", 1, 3, 3, self._scale)
+        stamped = b"\x01\x01\x08\x0a" + times if self._has_timestamps else b""
         blocks = list(self._sacked(row))
         if not blocks:
-            return b"\x01\x01" + times
+            return stamped
         edges = [edge for block in blocks for edge in block]
         sack = struct.pack(f"!BB{len(edges)}I", 5, 2 + 4 * len(edges), *edges)
-        return b"\x01\x01" + times + b"\x01\x01" + sack
+        return stamped + b"\x01\x01" + sack
 
     def _sacked(self, row: dict[str, Any]) -> Iterator[tuple[int, int]]:
         for index in range(_SACK_BLOCKS):

@@ -75,7 +75,7 @@ def planned(study: Study, part: str, setting: Setting) -> Scenario:
     if setting.size == "quick":
         tables = Scenario.from_dict(tables).with_settings(chosen.quick).to_dict()
     if setting.study_hosts:
-        tables = {**tables, "hosts": _own_hosts(study)}
+        tables = Scenario.from_dict(tables).with_settings(_own_hosts(study)).to_dict()
     if setting.profile:
         tables = _on_profile(tables, setting.profile)
     if setting.algorithms:

@@ -170,7 +170,7 @@ class OwnHosts(_Strict):
     about: str
     """What they were, and where that is known from."""
     settings: dict[str, Any]
-    """Settings of `[hosts]` that replace those of every part."""
+    """Settings by their keys in a scenario, such as `hosts.hz`, in place of those of every part."""
 
 
 class Study(_Strict):

@@ -12,6 +12,7 @@ import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tussle.dataset.files import write_whole
+from tussle.dataset.limits import limited_flows, limits_in_words
 from tussle.dataset.places import place
 from tussle.dataset.validity import late_runs
 from tussle.errors import TussleError
@@ -35,6 +36,7 @@ from tussle.report._kernels import changes, slices_in_words
 from tussle.report._matrix import VERDICTS, Matrix, anchors_of_pairs, matrices, quantities
 from tussle.report._tables import Table, flow_table, point_table
 from tussle.scenario import Scenario
+from tussle.scenario.host_elements import routers_in_words
 from tussle.scenario.hosts import hosts_in_words
 from tussle.statistics import repeated_in_vain
 
@@ -153,6 +155,8 @@ def _facts(dataset: Results) -> list[tuple[str, str]]:
     scenario = dataset.scenario
     ends = [(flow.sender, flow.receiver) for flow in scenario.flows]
     facts.append(("Hosts", hosts_in_words(scenario.hosts, ends)))
+    if routers := routers_in_words(scenario.path):
+        facts.append(("Routers", routers))
     steady = runs.select("steady_from_s", "steady_to_s").unique()
     if len(steady) == 1:
         facts.append(("Measured", f"from {steady.item(0, 0):g} s to {steady.item(0, 1):g} s"))
@@ -165,7 +169,15 @@ def _facts(dataset: Results) -> list[tuple[str, str]]:
     if len(late):
         reason = late["shortfall"][0]
         facts.append(("Validity", f"a host did not keep up in {len(late)} of {len(runs)} runs ({reason})"))
+    limited = limited_flows(dataset.runs, dataset.flows)
+    if len(limited):
+        more = f", and {len(limited) - _MOST_LIMITED} more" if len(limited) > _MOST_LIMITED else ""
+        facts.append(("Limited by buffers", ", ".join(limits_in_words(limited, _MOST_LIMITED)) + more))
     return facts
+
+
+_MOST_LIMITED = 4
+"""Limited flows that are named; the table `flows` has all of them."""
 
 
 def _extent(runs: pl.DataFrame) -> str:

@@ -53,13 +53,34 @@ def _link(sized: _Sized) -> Element:
     return {"kind": "link", "rate_bit_per_s": rate_bit_per_s, "queue": queue}
 
 
-def ways(links: Sequence[Ways], flow: Flow) -> Ways:
-    """Return the elements that a flow's data and its ACKs cross; `links` are those of the path in order."""
+def ways(links: Sequence[Ways], buses: Sequence[Element], flow: Flow) -> Ways:
+    """Return the elements that a flow's data and its ACKs cross.
+
+    `links` are those of the path in order, and `buses` those of its routers, one more than links, or none.
+    """
     first, last = _span(flow, len(links))
-    crossed = links[first - 1 : last]
-    forward = [element for way, _ in crossed for element in way]
-    reverse = [element for _, way in reversed(crossed) for element in way]
+    crossed, routers = links[first - 1 : last], buses[first - 1 : last + 1]
+    forward = _joined([way for way, _ in crossed], routers, flow)
+    reverse = _joined([way for _, way in reversed(crossed)], routers[::-1], flow)
     return (reverse, forward) if flow.direction == "reverse" else (forward, reverse)
+
+
+def _joined(links: Sequence[list[Element]], buses: Sequence[Element], flow: Flow) -> list[Element]:
+    """Return the elements of links with the buses before, between and behind them.
+
+    A packet crosses the bus of a router twice, and that of a router that is its host once.
+    """
+    found: list[Element] = []
+    for index, link in enumerate([*links, []]):
+        is_end = index in (0, len(links))
+        found += [*buses[index : index + 1]] * (_times(flow) if is_end else 2)
+        found += link
+    return found
+
+
+def _times(flow: Flow) -> int:
+    """Return how often a packet of the flow crosses the bus of the first and the last router."""
+    return 1 if flow.between_routers else 2
 
 
 def _span(flow: Flow, count: int) -> tuple[int, int]:

@@ -103,6 +103,10 @@ def _less_than_all(fraction: object) -> str | None:
     return "nothing would arrive; give less than 100 %" if fraction == 1 else None
 
 
+def _whole_milliseconds(offset_ns: object) -> str | None:
+    return "give whole milliseconds" if isinstance(offset_ns, int) and offset_ns % 10**6 else None
+
+
 def _size_of_something(size: object) -> str | None:
     return None if isinstance(size, Distribution) and size.most() else "give more than 0"
 
@@ -158,7 +162,26 @@ RoundTrip = Annotated[str, _quantity(units.time, _at_most("200 s")), _text_like(
 PositiveTime = Annotated[str, _quantity(units.time, _more_than_zero), _text_like("60 s"), _TIME_IN_RUN]
 Wait = Annotated[str, _quantity(units.time, _any_amount), _text_like("5 ms"), _TIME_IN_RUN]
 Interval = Annotated[str, _quantity(units.time, _more_than_zero), _text_like("100 ms"), _TIME_IN_RUN]
+ClockOffset = Annotated[
+    str,
+    _quantity(units.time, _whole_milliseconds),
+    _text_like("100 ms"),
+    InRun("_ms", lambda written: units.time(written) // 10**6),
+]
 Size = Annotated[str, _quantity(units.size, _more_than_zero), _text_like("300 kB"), _SIZE_IN_RUN]
+_OFF = "off"
+
+
+def _any_size_or_off(size_bytes: object) -> str | None:
+    return None if size_bytes == _OFF else _more_than_zero(size_bytes)
+
+
+SizeOrOff = Annotated[
+    str,
+    _quantity(lambda written: written if written == _OFF else units.size(written), _any_size_or_off),
+    WithJsonSchema({"type": "string", "examples": ["1 MiB", _OFF]}),
+]
+"""A limit that may be absent."""
 Quantum = Annotated[str, _quantity(units.size, _a_turn), _text_like("1500 B"), _SIZE_IN_RUN]
 Fraction = Annotated[str, _quantity(units.fraction, _less_than_all), _text_like("0.01 %"), _FRACTION_IN_RUN]
 Probability = Annotated[str, _quantity(units.fraction, _any_amount), _text_like("2 %"), _FRACTION_IN_RUN]
@@ -205,6 +228,10 @@ Attempts = Annotated[int, _whole(1, 1000), Field(json_schema_extra={"minimum": 1
 Hz = Annotated[int, _whole(100, 1000), Field(json_schema_extra={"minimum": 100, "maximum": 1000})]
 FirstWindow = Annotated[int, _whole(1, 65_536), Field(json_schema_extra={"minimum": 1, "maximum": 65_536})]
 FirstThreshold = Annotated[int, _whole(2, 65_536), Field(json_schema_extra={"minimum": 2, "maximum": 65_536})]
+AdvWinScale = Annotated[int, _whole(-31, 31), Field(json_schema_extra={"minimum": -31, "maximum": 31})]
+QueueLength = Annotated[
+    int, _whole(1, 1_000_000), Field(json_schema_extra={"minimum": 1, "maximum": 1_000_000})
+]
 Stations = Annotated[int, _whole(0, 1000), Field(json_schema_extra={"minimum": 0, "maximum": 1000})]
 Signal = Annotated[int, _whole(-100, 0), Field(json_schema_extra={"minimum": -100, "maximum": 0})]
 Fading = Annotated[int, _whole(0, 30), Field(json_schema_extra={"minimum": 0, "maximum": 30})]

@@ -9,8 +9,25 @@ from tussle import units
 from tussle.errors import nearest, shown
 from tussle.host_profiles import USUAL, host_profiles
 from tussle.scenario.axes import written
-from tussle.scenario.fields import Axis, FirstThreshold, FirstWindow, Hz, Size, Switch, name_of, refusal
+from tussle.scenario.fields import (
+    AdvWinScale,
+    Axis,
+    ClockOffset,
+    FirstThreshold,
+    FirstWindow,
+    Hz,
+    Packets,
+    QueueLength,
+    RandomTime,
+    Rate,
+    Size,
+    SizeOrOff,
+    Switch,
+    name_of,
+    refusal,
+)
 from tussle.scenario.problems import Problem
+from tussle.scenario.socket_buffers import SocketBuffer, buffer_problems, buffers_in_run
 from tussle.scenario.table import Table
 
 _NEWRENO = "newreno"
@@ -31,9 +48,14 @@ def _one_of(*names: str) -> BeforeValidator:
 
 
 HostProfileName = Annotated[str, BeforeValidator(name_of("a host profile", lambda: list(host_profiles())))]
-Timestamps = Annotated[Literal["random", "synchronised"], _one_of("random", "synchronised")]
+Timestamps = Annotated[Literal["random", "synchronised", "off"], _one_of("random", "synchronised", "off")]
 Growth = Annotated[Literal["packet", "ack"], _one_of("packet", "ack")]
+BufferTuning = Annotated[Literal["rising", "twice"], _one_of("rising", "twice")]
 Recovery = Annotated[Literal["rack", "rfc6675", "newreno"], _one_of("rack", "rfc6675", _NEWRENO)]
+_NO_QUEUE = "none"
+Qdisc = Annotated[
+    Literal["none", "pfifo_fast", "fq", "fq_codel"], _one_of(_NO_QUEUE, "pfifo_fast", "fq", "fq_codel")
+]
 
 
 class Hosts(Table):
@@ -46,10 +68,12 @@ class Hosts(Table):
     """The number of timer ticks per second. On the kernel engine it needs a kernel that was built with it
     (`tussle kernel build --hz 100`)."""
     timestamps: Axis[Timestamps] | None = None
-    """The origin of TCP timestamps: a "random" offset of each end of each connection, as by default in Linux
-    (`net.ipv4.tcp_timestamps = 1`), or the same instant on all hosts ("synchronised", as
-    `net.ipv4.tcp_timestamps = 2` on hosts that booted together). Only the algorithm lp depends on it: with a
-    random offset it behaves like Reno."""
+    """TCP timestamps (RFC 7323), and their origin: a "random" offset of each end of each connection, as by
+    default in Linux (`net.ipv4.tcp_timestamps = 1`), or the same instant on all hosts ("synchronised", as
+    `net.ipv4.tcp_timestamps = 2` on hosts that booted together). Only the algorithm lp depends on the origin:
+    with a random offset it behaves like Reno. "off" (`net.ipv4.tcp_timestamps = 0`), at either end of a flow:
+    headers are 12 bytes shorter, an ACK has room for four SACK blocks, retransmissions give no RTT samples,
+    and only DSACKs and F-RTO show that a retransmission was not needed."""
     growth: Axis[Growth] | None = None
     """What the congestion window of a sender grows with: each acknowledged "packet", or each "ack", however
     many packets it acknowledges, as before Linux 3.10 (`net.ipv4.tcp_abc = 0`, which the kernels that Tussle
@@ -63,6 +87,15 @@ class Hosts(Table):
     """The loss detection of a sender: by time ("rack", RFC 8985), by three packets that arrived above a hole
     ("rfc6675", as `net.ipv4.tcp_recovery = 0`), or by duplicate ACKs ("newreno", which is the same as
     `sack = false`)."""
+    fack: Axis[Switch] | None = None
+    """Whether a sender with `recovery = "rfc6675"` counts from the forward-most packet that was sacked, as if
+    all below it had left the network (FACK, Mathis and Mahdavi 1996; `net.ipv4.tcp_fack` until Linux 4.14).
+    It counts as usual once it has seen reordering. No kernel that Tussle builds has it."""
+    early_retransmit: Axis[Switch] | None = None
+    """Whether a sender with `recovery = "rfc6675"` or `"newreno"` that has fewer than four packets
+    outstanding, and nothing more to send, retransmits the oldest when all others have arrived, a quarter of a
+    round trip later (RFC 5827; `net.ipv4.tcp_early_retrans = 2` in Linux 3.5 to 4.13). No kernel that Tussle
+    builds has it."""
     prr: Axis[Switch] | None = None
     """Whether a sender in recovery reduces its window by proportional rate reduction (RFC 6937). Otherwise it
     halves its rate, one packet for every second ACK, as before Linux 3.2."""
@@ -75,8 +108,17 @@ class Hosts(Table):
     initial_ssthresh: Axis[FirstThreshold] | None = None
     """The slow start threshold of a new connection in packets (`ssthresh` of a route, which Linux itself uses
     only after an earlier connection). Default: none, in every profile."""
+    metrics_save: Axis[Switch] | None = None
+    """Whether a sender keeps the slow start threshold, RTT and reordering of its ended connections for later
+    ones to the same host, as Linux does by default before 5.6 (`net.ipv4.tcp_no_metrics_save = 0` and
+    `net.ipv4.tcp_no_ssthresh_metrics_save = 0`). Flows of one `[[flows]]` table, by `arrivals` or `count`,
+    have the same two hosts; those of different tables do not."""
     slow_start_after_idle: Axis[Switch] | None = None
     """Whether a sender reduces its window after idle time (`net.ipv4.tcp_slow_start_after_idle`)."""
+    offloads: Axis[Switch] | None = None
+    """Whether the host offloads segmentation, as Linux does by default: its TCP sends bursts of up to 64 kB
+    (TSO, GSO), and consecutive packets that arrive at one instant are acknowledged as one (GRO). Otherwise
+    each packet is handled by itself (`ip link set gso_max_segs 1`, `ethtool -K gro off`)."""
     hystart: Axis[Switch] | None = None
     """Whether CUBIC leaves slow start early (its parameter `hystart`, unless the flow gives it)."""
     ecn: Axis[Switch] | None = None
@@ -87,7 +129,59 @@ class Hosts(Table):
     receive_window: Axis[Size] | None = None
     """The largest window of a receiver. It begins at 64 kB and grows by two segments with each packet.
     Default: twice the capacity of the path and its buffers, at least 3 MiB, which does not limit an
-    established flow."""
+    established flow. With `rmem`, it is the buffer that the application asks for (`SO_RCVBUF`, as `iperf -w`
+    does), which then does not grow; default: none."""
+    rmem: Axis[SocketBuffer] | None = None
+    """The receive buffer of a socket: minimum, default and maximum (`net.ipv4.tcp_rmem`), or "unlimited":
+    large enough for the receive window. The window of a receiver is a part of its buffer, see
+    `adv_win_scale`."""
+    wmem: Axis[SocketBuffer] | None = None
+    """The send buffer of a socket, for unsent and unacknowledged data: minimum, default and maximum
+    (`net.ipv4.tcp_wmem`), or "unlimited". It grows with the congestion window."""
+    moderate_rcvbuf: Axis[Switch] | None = None
+    """Whether a receive buffer grows with what the application reads in a round trip
+    (`net.ipv4.tcp_moderate_rcvbuf`)."""
+    rcvbuf_tuning: Axis[BufferTuning] | None = None
+    """How a receive buffer follows what the application reads in a round trip: it holds twice as much, and
+    more the faster that rises ("rising"), or "twice" as much, as until Linux 3.13, on the simulator only."""
+    initial_rwnd: Axis[FirstWindow] | None = None
+    """The receive window of a new connection in packets, if that is less than 64 kB (`initrwnd` of a route).
+    Default: none, except for old kernels."""
+    adv_win_scale: Axis[AdvWinScale] | None = None
+    """The part of a receive buffer that is not window, because packets take more memory than their payload: 2
+    to the power of -`adv_win_scale` (`net.ipv4.tcp_adv_win_scale`)."""
+
+    clock_offset: Axis[ClockOffset] | None = None
+    """What the clock of TCP timestamps is ahead of that of a host without one, in whole milliseconds: a host
+    that booted earlier. Only the algorithm lp depends on it, and only with `timestamps = "synchronised"`. On
+    the kernel engine it needs a kernel that Tussle built. Default: none, in every profile."""
+    bus: Axis[Rate] | None = None
+    """The rate of a bus that all packets of one host cross, in and out, such as the PCI bus of an old PC; it
+    counts IP packets, as `path.rate` does. Each flow has hosts of its own. Those that forward packets have
+    `path.bus`. Default: none, in every profile."""
+    ring: Axis[Packets] | None = None
+    """The number of packets that wait for the bus; further ones are dropped (`ethtool -g`: the rings of a
+    network device)."""
+    noise: Axis[RandomTime] | None = None
+    """The distribution of the time that the host takes to handle a packet, in and out, written as for
+    jitter. It handles packets one after another, so that the mean time bounds its rate: 20 us are 50 000
+    packets per second. Default: none, in every profile."""
+    netdev_max_backlog: Axis[Packets] | None = None
+    """The number of packets that wait until the host handles them; further ones are dropped
+    (`net.core.netdev_max_backlog`). Without `noise` none waits."""
+
+    qdisc: Axis[Qdisc] | None = None
+    """The queue in front of the device of a sending host. With "none" the path begins at the host. "fq" paces
+    every TCP sender: it holds each packet until the time that the sender's pacing rate gives it. The device
+    has the rate of the flow's `access` link, and packets wait in "pfifo_fast" and "fq_codel" only if it has
+    one. What a host receives is acknowledged at once: its own queue matters only where it sends data."""
+    txqueuelen: Axis[QueueLength] | None = None
+    """The largest number of packets in the queue "pfifo_fast" (`ip link set … txqueuelen`). A packet that
+    finds it full is dropped in the host, which the sender takes for congestion, and reduces its window."""
+    limit_output: Axis[SizeOrOff] | None = None
+    """How much memory of a flow may wait in the queue and the device of its host, a size
+    (`net.ipv4.tcp_limit_output_bytes`). It is at most 1 ms of data at the pacing rate, but two packets; and
+    with pacing only that limit holds. "off": any amount, as before Linux 3.6."""
 
     def settings(self, below: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return every setting that has a value, over those `below`; a profile replaces them."""
@@ -120,30 +214,64 @@ def _values(value: object) -> str:
     return " or ".join(map(written, value)) if isinstance(value, list | tuple) else written(value)
 
 
-def host_problems(host: Hosts, below: str, where: str) -> Iterator[Problem]:
-    """Check a host without axes: its profile, or else the one `below`, had each of its settings."""
+def host_problems(host: Hosts, below: str, settings: dict[str, Any], where: str) -> Iterator[Problem]:
+    """Check a host without axes: its profile, or else the one `below`, had each of its settings.
+
+    `settings` are those that the host has in the end.
+    """
     name = str(host.profile or below)
     for key, never in host_profiles()[name].never.items():
         if (value := getattr(host, key)) in never:
             what = f"{shown(value)}; {name} never had it; leave it out, or give another profile"
             yield Problem(f"{where}.{key}", what)
+    yield from buffer_problems(host.model_dump(), settings, where)
 
 
 _OF_FLOWS = ("hystart", "ecn", "pacing", "receive_window")
 """Settings that a run has in its flows, and not in their hosts."""
+_OF_QUEUES = ("qdisc", "txqueuelen", "limit_output")
+"""Settings that a run has only if its hosts have a queue."""
+
+
+_OF_THE_PATH = ("bus", "ring", "noise", "netdev_max_backlog")
+"""Settings that a run has in its elements: see `tussle.scenario.host_elements`."""
 
 
 def host_in_run(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the host of a run, as crates/tussle-core/src/run/hosts.rs reads it."""
-    host = {key: value for key, value in settings.items() if key not in _OF_FLOWS}
+    elsewhere = (*_OF_FLOWS, *_OF_THE_PATH, *_OF_QUEUES, "clock_offset")
+    host = {key: value for key, value in settings.items() if key not in elsewhere}
+    if offset_ms := units.time(settings.get("clock_offset", 0)) // 10**6:
+        host["clock_offset_ms"] = offset_ms
+    if settings["qdisc"] != _NO_QUEUE:
+        limit = settings["limit_output"]
+        host |= {
+            "qdisc": settings["qdisc"],
+            "txqueuelen": settings["txqueuelen"],
+            "limit_output_bytes": None if limit == "off" else units.size(limit),
+        }
     if host["recovery"] == _NEWRENO:
         host |= {"recovery": "rack", "sack": False}
-    return host
+    return buffers_in_run(host)
 
 
 def settings_of_end(hosts: Hosts, end: Hosts | None) -> dict[str, Any]:
     """Return the settings of one host of a flow."""
     return end.settings(hosts.settings()) if end else hosts.settings()
+
+
+def device_rate_in_run(access_rate: object, sender: dict[str, Any]) -> dict[str, int]:
+    """Return the rate of the sending device, which is that of the access link, if the device has a queue."""
+    if access_rate is None or sender["qdisc"] == _NO_QUEUE:
+        return {}
+    return {"device_rate_bit_per_s": units.rate(access_rate)}
+
+
+def queue_problems(hosts: Hosts, sender: Hosts | None, index: int, access_rate: object) -> Iterator[Problem]:
+    """Check the queue of the host of the udp flow at `index`, whose hosts have no axes."""
+    if device_rate_in_run(access_rate, settings_of_end(hosts, sender)):
+        what = 'the queue of a host takes no udp yet; give "none", or leave out access.rate'
+        yield Problem(f"flows.{index}.sender.qdisc", what)
 
 
 def window_problems(

@@ -28,17 +28,19 @@ from tussle.scenario.chain import chain_problems, further_elements, way_problems
 from tussle.scenario.distributions import size_distribution
 from tussle.scenario.elements import misplaced_element_settings
 from tussle.scenario.fields import UDP
+from tussle.scenario.host_elements import bus_problems, end_elements, router_buses
 from tussle.scenario.hosts import (
     Hosts,
+    device_rate_in_run,
     ends_in_run,
     host_in_run,
     host_problems,
     hystart_in_run,
+    queue_problems,
     settings_of_end,
     window_problems,
 )
 from tussle.scenario.network import (
-    HEADER_BYTES,
     access_elements,
     change_problems,
     complete_path,
@@ -48,6 +50,7 @@ from tussle.scenario.network import (
 from tussle.scenario.problems import Problem
 from tussle.scenario.queues import misplaced_queue_settings
 from tussle.scenario.sampling import random_bits, sample
+from tussle.scenario.segments import header_bytes, segment_bytes
 from tussle.scenario.tables import Flow
 
 if TYPE_CHECKING:
@@ -111,19 +114,31 @@ def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
     """Return the run of a scenario that has no axes; `seed` decides its random numbers."""
     path = complete_path(scenario.path)
     links = [path_elements(path), *further_elements(path)]
-    elements, flows = [element for link in links for way in link for element in way], []
+    buses = router_buses(path)
+    elements, flows = [*(element for link in links for way in link for element in way), *buses], []
     for index, sender in enumerate(senders_of(scenario, seed)):
         access, access_reverse = access_elements(sender.flow.access, f"{sender.name}-access")
         receiver, receiver_reverse = access_elements(sender.flow.receiver_access, f"{sender.name}-receiver")
-        elements += [*access, *receiver, *receiver_reverse, *access_reverse]
-        forward, reverse = ways(links, sender.flow)
+        ends = end_elements(scenario.hosts, sender.flow, sender.name)
+        elements += [
+            *ends.sender,
+            *access,
+            *receiver,
+            *receiver_reverse,
+            *access_reverse,
+            *ends.receiver,
+        ]
+        forward, reverse = ways(links, buses, sender.flow)
         flows.append(
-            _flow(sender, f"{seed}/bytes/{index}")
+            _flow(sender, f"{seed}/bytes/{index}", segment_bytes(scenario.hosts, sender.flow))
             | _hosts(scenario.hosts, sender.flow)
+            | _pair(scenario, sender)
             | {
                 "start_ns": sender.start_ns + _jitter_ns(scenario, f"{seed}/start/{index}"),
-                "forward": _names([*access, *forward, *receiver]),
-                "reverse": _names([*receiver_reverse, *reverse, *access_reverse]),
+                "forward": _names([*ends.sender, *access, *forward, *receiver, *ends.receiver[::-1]]),
+                "reverse": _names(
+                    [*ends.receiver, *receiver_reverse, *reverse, *access_reverse, *ends.sender[::-1]]
+                ),
             }
         )
     return {
@@ -152,7 +167,8 @@ def _problems(scenario: Scenario) -> list[Problem]:
 
 
 def _point_problems(scenario: Scenario) -> Iterator[Problem]:
-    packet_bytes = HEADER_BYTES + max(units.size(flow.segment) for flow in scenario.flows)
+    hosts = scenario.hosts
+    packet_bytes = max(header_bytes(hosts, flow) + segment_bytes(hosts, flow) for flow in scenario.flows)
     path = complete_path(scenario.path)
     yield from list(path_problems(path, packet_bytes)) or chain_problems(path, packet_bytes)
     yield from change_problems(path, scenario.duration)
@@ -160,17 +176,21 @@ def _point_problems(scenario: Scenario) -> Iterator[Problem]:
         problem for index in range(len(scenario.flows)) for problem in _timing_problems(scenario, index)
     ]
     yield from timing or _steady_problems(scenario)
-    yield from host_problems(scenario.hosts, USUAL, "hosts")
+    yield from host_problems(hosts, USUAL, hosts.settings(), "hosts")
     for index, flow in enumerate(scenario.flows):
         for end in ("sender", "receiver"):
             if host := getattr(flow, end):
-                below = str(scenario.hosts.profile or USUAL)
-                yield from host_problems(host, below, f"flows.{index}.{end}")
-        yield from window_problems(scenario.hosts, flow.receiver, index, units.size(flow.segment))
+                below = str(hosts.profile or USUAL)
+                settings = settings_of_end(hosts, host)
+                yield from host_problems(host, below, settings, f"flows.{index}.{end}")
+        if flow.algorithm == UDP:
+            yield from queue_problems(hosts, flow.sender, index, flow.access.rate)
+        yield from window_problems(hosts, flow.receiver, index, segment_bytes(hosts, flow))
         yield from _parameter_problems(flow, f"flows.{index}.parameters")
-        yield from _size_problems(flow, f"flows.{index}")
+        yield from _size_problems(flow, f"flows.{index}", segment_bytes(hosts, flow))
         yield from application_problems(flow, f"flows.{index}")
         yield from way_problems(flow, (path, f"flows.{index}"))
+        yield from bus_problems(flow, (path, f"flows.{index}"))
     arriving = [
         problem
         for index, flow in enumerate(scenario.flows)
@@ -209,10 +229,9 @@ def _steady_problems(scenario: Scenario) -> Iterator[Problem]:
         yield Problem("steady.from", f"{scenario.steady.from_} is not before the interval's end at {end}")
 
 
-def _size_problems(flow: Flow, where: str) -> Iterator[Problem]:
-    segment_bytes = units.size(flow.segment)
-    if flow.bytes is not None and size_distribution(flow.bytes).least() > _MOST_SEGMENTS * segment_bytes:
-        what = f"{flow.bytes} is too large; give at most {_MOST_SEGMENTS} segments of {flow.segment}"
+def _size_problems(flow: Flow, where: str, full_bytes: int) -> Iterator[Problem]:
+    if flow.bytes is not None and size_distribution(flow.bytes).least() > _MOST_SEGMENTS * full_bytes:
+        what = f"{flow.bytes} is too large; give at most {_MOST_SEGMENTS} segments of {full_bytes} B"
         yield Problem(f"{where}.bytes", what)
 
 
@@ -264,20 +283,20 @@ def _steady(scenario: Scenario) -> _Span:
     return _Span(units.time(given.from_) if given.from_ is not None else last_start_ns + unsettled_ns, to_ns)
 
 
-def _flow(sender: Sender, label: str) -> dict[str, Any]:
+def _flow(sender: Sender, label: str, mss_bytes: int) -> dict[str, Any]:
     """Return a flow of a run without its elements; `label` is the label of its random size."""
     flow = sender.flow
     stop = None if flow.arrivals is not None else flow.stop
     size_bytes = None
     if flow.bytes is not None:
-        most_bytes = _MOST_SEGMENTS * units.size(flow.segment)
+        most_bytes = _MOST_SEGMENTS * mss_bytes
         size_bytes = min(max(1, sample(size_distribution(flow.bytes), label)), most_bytes)
     return {
         "name": sender.name,
         "algorithm": flow.algorithm,
         "stop_ns": None if stop is None else units.time(stop),
         "bytes": size_bytes,
-        "mss_bytes": units.size(flow.segment),
+        "mss_bytes": mss_bytes,
     } | ({"application": flow.application.in_run()} if flow.application else {})
 
 
@@ -290,7 +309,16 @@ def _hosts(hosts: Hosts, flow: Flow) -> dict[str, Any]:
         "ecn": sender["ecn"] and flow.algorithm != UDP,
         "pacing": sender["pacing"] and flow.algorithm != UDP,
         "receive_window_bytes": None if window is None else units.size(window),
+        **({} if flow.algorithm == UDP else device_rate_in_run(flow.access.rate, sender)),
     } | ends_in_run(hosts, {"sender": flow.sender, "receiver": flow.receiver})
+
+
+def _pair(scenario: Scenario, sender: Sender) -> dict[str, int]:
+    """Return the pair of hosts of a flow whose sender keeps what it learns for other flows of its table."""
+    flow = sender.flow
+    keeps = settings_of_end(scenario.hosts, flow.sender)["metrics_save"]
+    is_alone = flow.algorithm == UDP or (flow.arrivals is None and flow.count == 1)
+    return {"pair": int(sender.where.removeprefix("flows."))} if keeps and not is_alone else {}
 
 
 def _jitter_ns(scenario: Scenario, label: str) -> int:

@@ -21,6 +21,7 @@ from tussle.scenario.fields import (
     FlowName,
     Fraction,
     LinkNumber,
+    Packets,
     ParameterValue,
     PositiveTime,
     ProfileName,
@@ -144,6 +145,12 @@ class Path(Table):
     """The medium, if the bottleneck is WiFi. Default: the profile's, or none."""
     queue: QueueTable = QUEUES.empty()
     """The queue at the bottleneck."""
+    bus: Axis[Rate] | None = None
+    """The rate of the bus of each router, in IP packets: a host that forwards packets, at either end of each
+    bottleneck. All packets of one router share it, in all directions, and a forwarded packet crosses it
+    twice, in and out. Default: no limit."""
+    ring: Axis[Packets] | None = None
+    """The number of packets that wait for a router's bus; further ones are dropped. Default: 256."""
     elements: tuple[ElementTable, ...] | None = None
     """The elements of the forward path. Default: the profile's."""
     reverse: Reverse = Reverse()
@@ -201,6 +208,10 @@ class Flow(Table):
     """The first of the path's bottlenecks that the flow crosses, counted from 1. Default: 1."""
     leaves: Axis[LinkNumber] | None = None
     """The last of the path's bottlenecks that the flow crosses. Default: the last one of the path."""
+    between_routers: Axis[Switch] | None = None
+    """Whether the hosts of the flow are the routers at the ends of the bottlenecks that it crosses, so that
+    its packets cross the bus (`path.bus`) of either once. Without a bus it changes nothing. Default:
+    false."""
     access: Access = Access()
     """The link between the sender and the bottleneck. Default: none."""
     receiver_access: Access = Access()
@@ -209,8 +220,9 @@ class Flow(Table):
     """Settings of the sending host that differ from those of `[hosts]`. Default: none."""
     receiver: Hosts | None = None
     """Settings of the receiving host that differ from those of `[hosts]`. Default: none."""
-    segment: Axis[Segment] = "1448 B"
-    """The payload of a full packet. Its headers add 52 bytes."""
+    segment: Axis[Segment] | None = None
+    """The payload of a full packet. Its headers add 52 bytes, or 40 without timestamps. Default: what fills a
+    packet of 1500 bytes, which is 1448 B, or 1460 B without timestamps."""
 
 
 class Steady(Table):

@@ -18,6 +18,13 @@ use crate::sys::{self, Word};
 /// whose address the kernel writes into this instruction (`BPF_PSEUDO_MAP_VALUE`).
 const MEMORY_TO_R6: [u8; 2] = [0x18, 0x26];
 
+/// Adds the queue discipline for programs to a device of this thread's namespace. Linux empties the queue of a device to
+/// which it is added during a run.
+pub(super) fn prepare(device: &str) -> anyhow::Result<()> {
+    let index = i32::try_from(index(device)?)?;
+    Netlink::open()?.replace(clsact(index)).with_context(|| format!("preparing {device} for programs"))
+}
+
 /// Attaches a program to a device of a namespace, by the queue discipline `clsact`. This thread stays in the
 /// namespace.
 pub(super) fn attach(namespace: &File, device: &str, losses: &LossProgram) -> anyhow::Result<()> {
@@ -25,10 +32,10 @@ pub(super) fn attach(namespace: &File, device: &str, losses: &LossProgram) -> an
     let memory = sys::bpf_memory(&losses.memory).context("the memory of a program")?;
     let program = sys::bpf_classifier(&code(losses, &memory)).context("a program for losses")?;
     let (kernel, index) = (Netlink::open()?, i32::try_from(index(device)?)?);
-    for request in [clsact(index), filter(index, &program)?] {
-        kernel.add(request).with_context(|| format!("attaching a program to {device}"))?;
-    }
-    Ok(())
+    kernel
+        .replace(clsact(index))
+        .and_then(|()| kernel.add(filter(index, &program)?))
+        .with_context(|| format!("attaching a program to {device}"))
 }
 
 /// The program, after the instruction that loads its memory's address.

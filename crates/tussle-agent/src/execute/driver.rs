@@ -33,9 +33,10 @@ impl Driver {
 
     /// Makes the device of a host in this thread's namespace; see
     /// [`Elements::between_hosts`](tussle_datapath::Elements::between_hosts).
-    pub(crate) fn add_device(&self, exit: usize, mtu_bytes: u32) -> anyhow::Result<()> {
+    pub(crate) fn add_device(&self, exit: usize, mtu_bytes: u32, rate_bit_per_s: u64) -> anyhow::Result<()> {
         let exit = u32::try_from(exit).context("the number of a host")?;
-        request::device(&*self.0, Device { exit, mtu_bytes }).context("making the device of a host")
+        request::device(&*self.0, Device { exit, mtu_bytes, rate_bit_per_s })
+            .context("making the device of a host")
     }
 
     /// Starts the elements' time with a clock.

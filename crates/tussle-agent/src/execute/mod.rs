@@ -7,6 +7,7 @@ mod driver;
 mod links;
 pub(crate) mod namespace;
 mod observer;
+mod offloads;
 mod qdiscs;
 pub(crate) mod rows;
 pub(crate) mod setup;

@@ -448,6 +448,7 @@ impl ObservedFlow {
         let completed_ns = self.flow.completed_ns().filter(|at_ns| *at_ns <= run.duration_ns);
         let steady_packets =
             |of: fn(&TcpInfo) -> u32| Some(u64::from(of(&self.to.sender) - of(&self.from.sender)));
+        let steady_us = |of: fn(&TcpInfo) -> u64| of(&self.to.sender).saturating_sub(of(&self.from.sender));
         Ok(FlowRow {
             completion_ns: completed_ns.map(|at_ns| at_ns - spec.start_ns),
             delivered_bytes: receiver.bytes_received(),
@@ -467,6 +468,8 @@ impl ObservedFlow {
                 sent_packets: steady_packets(|info| info.data_segs_out),
                 retransmitted_packets: steady_packets(|info| info.total_retrans),
                 timeouts: Some(u64::from(self.to.counts.timeouts - self.from.counts.timeouts)),
+                rwnd_limited_ns: Some(steady_us(|info| info.rwnd_limited_us) * 1000),
+                sndbuf_limited_ns: Some(steady_us(|info| info.sndbuf_limited_us) * 1000),
             },
             rtt: RttSummary::of(&self.rtts),
             ..FlowRow::new(spec, &self.flow.algorithm)

@@ -126,7 +126,7 @@ impl QdiscCounts {
                         self.sent_packets = u64::from(basic.packets);
                     }
                     TcStats2::Queue(queue) if is_at_device(message) => {
-                        self.dropped_packets = u64::from(queue.drops);
+                        self.dropped_packets += u64::from(queue.drops);
                         self.backlog_packets = u64::from(queue.qlen);
                         self.backlog_bytes = u64::from(queue.backlog);
                     }

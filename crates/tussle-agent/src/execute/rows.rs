@@ -85,6 +85,7 @@ impl Samples {
             own("rwnd_limited_s", |info| info.rwnd_limited_us as f64 / 1e6),
             own("sndbuf_limited_s", |info| info.sndbuf_limited_us as f64 / 1e6),
             own("dsack_duplicates", |info| f64::from(info.dsack_dups)),
+            own("snd_wnd_bytes", |info| f64::from(info.snd_wnd_bytes)),
             own("reordering_seen", |info| f64::from(info.reordering_seen)),
         ];
         Table { name: "samples", columns }

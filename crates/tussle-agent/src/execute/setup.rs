@@ -17,7 +17,7 @@ use super::driver::Driver;
 use super::namespace::{self, enter, open, set};
 use super::tun::{BURST_PACKETS, Tun};
 use super::tunnels::TunnelEnds;
-use super::{Environment, classifier};
+use super::{Environment, classifier, offloads};
 use crate::host_settings;
 use crate::netlink;
 use crate::netlink::Netlink;
@@ -69,6 +69,11 @@ pub(crate) fn build(run: &Run, network: &Network, environment: &Environment) -> 
     for namespace in network.namespaces() {
         enter(&open(&namespace.name)?)?;
         connect(run, network, namespace, mtu_bytes)?;
+        if let Environment::Guest = environment
+            && network.has_device_queue(run, namespace)
+        {
+            classifier::prepare(HOST_DEVICE)?;
+        }
     }
     enter(&home)?;
     for namespace in network.namespaces() {
@@ -110,7 +115,7 @@ pub(crate) fn silence(network: &Network, environment: &Environment) -> anyhow::R
             // Every kernel has this queue discipline; the one for classifiers may be missing.
             Environment::Host(_) => {
                 enter(&namespace)?;
-                Netlink::open()?.add(netlink::blackhole(HOST_DEVICE)?).context("cutting a sender off")
+                Netlink::open()?.replace(netlink::blackhole(HOST_DEVICE)?).context("cutting a sender off")
             }
         }
     })
@@ -163,8 +168,10 @@ fn attach_to_driver(run: &Run, network: &Network, mtu_bytes: u32) -> anyhow::Res
     let driver = Driver::open(run)?;
     for (exit, host) in network.senders.iter().chain(&network.receivers).enumerate() {
         enter(&open(&host.name)?)?;
-        driver.add_device(exit, mtu_bytes)?;
-        Netlink::open()?.turn_on(HOST_DEVICE, &netlink::unsegmented())?;
+        // Senders come first.
+        let rate_bit_per_s = run.flows.get(exit).and_then(|flow| flow.device_rate_bit_per_s);
+        driver.add_device(exit, mtu_bytes, rate_bit_per_s.unwrap_or(0))?;
+        offloads::apply(HOST_DEVICE, &network.host(run, host))?;
     }
     Ok(driver)
 }
@@ -179,18 +186,29 @@ fn connect(run: &Run, network: &Network, namespace: &Namespace, mtu_bytes: u32) 
             kernel.turn_on(device, &netlink::tun(mtu_bytes, BURST_PACKETS))?;
         }
     }
+    let is_host = !namespace.addresses.is_empty();
     for device in wire_ends(network, namespace) {
-        kernel.turn_on(device, &[])?;
+        if is_host {
+            offloads::apply(device, &network.host(run, namespace))?;
+        } else {
+            kernel.turn_on(device, &[])?;
+        }
+    }
+    if network.hosts_offload(run) {
+        wire_ends(network, namespace).try_for_each(offloads::pass_single_packets)?;
     }
     for &address in &namespace.addresses {
         kernel.add(netlink::address(address, HOST_DEVICE)?).with_context(|| format!("address {address}"))?;
     }
-    let is_host = !namespace.addresses.is_empty();
-    let metrics = if is_host { host_settings::metrics(&network.host(run, namespace)) } else { Vec::new() };
+    if network.has_device_queue(run, namespace) {
+        host_settings::queue(&kernel, HOST_DEVICE, &network.host(run, namespace))?;
+    }
+    let host = is_host.then(|| network.host(run, namespace));
+    let metrics = host.map_or_else(Vec::new, |host| host_settings::metrics(&host));
     for (&to, device) in &namespace.routes {
         kernel.add(netlink::route(to, device, &metrics)?).with_context(|| format!("a route by {device}"))?;
     }
-    Ok(())
+    host.map_or(Ok(()), |host| host_settings::check_routes(&kernel, &host))
 }
 
 /// Waits until the devices of every wire are up. Linux handles two hundred of them at once, and the others in
@@ -241,7 +259,7 @@ fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Res
         }
         return Ok(());
     }
-    host_settings::apply(&network.host(run, namespace))?;
+    host_settings::apply(&network.host(run, namespace), network.pair(run, namespace))?;
     let sender = network.senders.iter().position(|sender| sender == namespace);
     if sender.is_some_and(|flow| run.flows[flow].ecn) {
         // 1: requests ECN. The default, 2, only accepts it.

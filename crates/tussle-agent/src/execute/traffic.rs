@@ -18,8 +18,8 @@ use nix::sys::socket::{
 use nix::sys::time::TimeVal;
 use tussle_core::Run;
 use tussle_core::net::packet::HEADER_BYTES;
-use tussle_core::run::FlowSpec;
 use tussle_core::run::application::{Next, Schedule};
+use tussle_core::run::{Ends, FlowSpec, Host};
 
 use super::clock::Clock;
 use super::counters::Netstat;
@@ -27,17 +27,16 @@ use super::namespace::{self, enter};
 use super::setup::Hosts;
 use crate::algorithms::{self, algorithm_of};
 use crate::network::buffers::{self, ReceiveBuffer};
-use crate::network::{Network, PORT, receiver_address, sender_address};
+use crate::network::{Network, PORT, USUAL_PACKET_BYTES, receiver_address, sender_address};
 use crate::sys;
 use crate::tcp_info::TcpInfo;
 use crate::validity::{HostLoad, Validity};
 
 /// Port of every sender; senders differ by address.
 const SENDER_PORT: u16 = 40_000;
-/// Payload of a full packet of 1500 bytes, the default of sockets.
-const USUAL_MSS_BYTES: u32 = 1448;
-/// Bytes of the timestamp option. The socket option for the segment size counts them, and a run does not.
-const TIMESTAMPS_BYTES: u32 = HEADER_BYTES - 40;
+/// Bytes of the IPv4 and TCP headers without options. The socket option for the segment size counts the timestamp option,
+/// and a run does not.
+const PLAIN_HEADER_BYTES: u32 = 40;
 /// Gap between the starts of flows with equal start times: threads that wake up at the same time continue in
 /// an unspecified order.
 const START_GAP_NS: u64 = 1_000;
@@ -97,6 +96,8 @@ pub(crate) struct Receiver {
     token: Option<Token>,
     accepted: OnceLock<OwnedFd>,
     completed_ns: OnceLock<u64>,
+    /// Unread bytes at which the reader is woken.
+    patience_bytes: i32,
     log: Arc<FlowLog>,
 }
 
@@ -177,7 +178,8 @@ impl Sender {
     pub(crate) fn open(spec: &FlowSpec, seed: u64, kind: SocketAddr, token: Token) -> anyhow::Result<Sender> {
         let socket = socket_for(kind)?;
         set_algorithm(&socket, &spec.algorithm)?;
-        set_sender_options(&socket, spec)?;
+        limit_unsent(&socket)?;
+        set_sender_options(&socket, spec, HEADER_BYTES)?;
         let made = Sender::new(spec, seed, socket, Arc::default())?;
         Ok(Sender { token: Some(token), ..made })
     }
@@ -222,6 +224,7 @@ impl Receiver {
             token: None,
             accepted: OnceLock::new(),
             completed_ns: OnceLock::new(),
+            patience_bytes: patience_bytes(spec, &Host::default()),
             log,
         })
     }
@@ -318,7 +321,9 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
             let listener = listener(index, spec, buffers::receive_buffer(run, spec))
                 .with_context(|| format!("the receiver of {}", spec.name))?;
             enter(&hosts.senders[index])?;
-            let sender = sender(index, spec).with_context(|| format!("the sender of {}", spec.name))?;
+            let ends = run.ends(spec);
+            let sender =
+                sender(index, spec, &ends).with_context(|| format!("the sender of {}", spec.name))?;
             let algorithm = algorithm_of(&sender)?;
             if algorithm != spec.algorithm {
                 bail!("flow {} runs {algorithm} although {} was asked for", spec.name, spec.algorithm);
@@ -332,7 +337,10 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
                     opens_ns: opens_ns(&run.flows, index),
                     ..Sender::new(spec, run.seed, sender, Arc::clone(&log))?
                 }),
-                receiver: Arc::new(Receiver::new(spec, run.seed, listener, Arc::clone(&log))?),
+                receiver: Arc::new(Receiver {
+                    patience_bytes: patience_bytes(spec, &ends.receiver),
+                    ..Receiver::new(spec, run.seed, listener, Arc::clone(&log))?
+                }),
                 log,
             }))
         })
@@ -367,20 +375,26 @@ pub(crate) fn start_sender(sender: Arc<Sender>, to: SocketAddr, clock: Clock) {
     std::thread::spawn(move || sender.log.outcome(send(&sender, to, clock)));
 }
 
-fn listener(
-    index: usize,
-    spec: &FlowSpec,
-    ReceiveBuffer { window_bytes, buffer_bytes }: ReceiveBuffer,
-) -> anyhow::Result<OwnedFd> {
+/// Unread bytes at which the reader of a flow is woken: by the first one where they matter. Elsewhere, reading is rare,
+/// because it costs time. Unread bytes reduce a limited window, and what is read in a round trip decides how a buffer grows.
+fn patience_bytes(spec: &FlowSpec, host: &Host) -> i32 {
+    if spec.receive_window_bytes.is_some() || host.rmem.is_some() { 1 } else { READ_BYTES }
+}
+
+fn listener(index: usize, spec: &FlowSpec, buffer: ReceiveBuffer) -> anyhow::Result<OwnedFd> {
     let socket = tcp_socket()?;
-    // The kernel doubles the value.
-    let half = usize::try_from(buffer_bytes / 2)?;
-    socket::setsockopt(&socket, sockopt::RcvBufForce, &half).context("the receive buffer")?;
+    if let ReceiveBuffer::Fixed { buffer_bytes } | ReceiveBuffer::Ample { buffer_bytes, .. } = buffer {
+        // The kernel doubles the value.
+        let half = usize::try_from(buffer_bytes / 2)?;
+        socket::setsockopt(&socket, sockopt::RcvBufForce, &half).context("the receive buffer")?;
+    }
     // DCTCP changes the receiver's ECN feedback, too.
     set_algorithm(&socket, &spec.algorithm)?;
-    let window_bytes = i32::try_from(window_bytes).unwrap_or(i32::MAX);
-    sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, window_bytes)
-        .context("the receive window")?;
+    if let ReceiveBuffer::Ample { window_bytes, .. } = buffer {
+        let window_bytes = i32::try_from(window_bytes).unwrap_or(i32::MAX);
+        sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, window_bytes)
+            .context("the receive window")?;
+    }
     socket::bind(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(receiver_address(index), PORT)))?;
     socket::listen(&socket, Backlog::new(1)?)?;
     Ok(socket)
@@ -400,20 +414,28 @@ fn socket_for(kind: SocketAddr) -> anyhow::Result<OwnedFd> {
     socket::socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).context("a socket")
 }
 
-fn sender(index: usize, spec: &FlowSpec) -> anyhow::Result<OwnedFd> {
+fn sender(index: usize, spec: &FlowSpec, ends: &Ends) -> anyhow::Result<OwnedFd> {
     let socket = tcp_socket()?;
     set_algorithm(&socket, &spec.algorithm)?;
-    socket::setsockopt(&socket, sockopt::SndBufForce, &SEND_BUFFER_BYTES).context("the send buffer")?;
-    set_sender_options(&socket, spec)?;
+    if ends.sender.wmem.is_none() {
+        socket::setsockopt(&socket, sockopt::SndBufForce, &SEND_BUFFER_BYTES).context("the send buffer")?;
+        limit_unsent(&socket)?;
+    }
+    set_sender_options(&socket, spec, ends.header_bytes())?;
     let address = SocketAddrV4::new(sender_address(index), SENDER_PORT);
     socket::bind(socket.as_raw_fd(), &SockaddrIn::from(address))?;
     Ok(socket)
 }
 
-fn set_sender_options(socket: &OwnedFd, spec: &FlowSpec) -> anyhow::Result<()> {
-    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, UNSENT_BYTES)?;
-    if spec.mss_bytes != USUAL_MSS_BYTES {
-        let bytes = i32::try_from(spec.mss_bytes + TIMESTAMPS_BYTES).context("the segment size")?;
+/// Limits the unsent data of a socket whose send buffer is too large to be filled.
+fn limit_unsent(socket: &OwnedFd) -> anyhow::Result<()> {
+    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, UNSENT_BYTES).context("unsent data")
+}
+
+fn set_sender_options(socket: &OwnedFd, spec: &FlowSpec, header_bytes: u32) -> anyhow::Result<()> {
+    if spec.mss_bytes != USUAL_PACKET_BYTES - header_bytes {
+        let bytes = spec.mss_bytes + header_bytes - PLAIN_HEADER_BYTES;
+        let bytes = i32::try_from(bytes).context("the segment size")?;
         sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, bytes).context("the segment size")?;
     }
     if spec.pacing {
@@ -525,8 +547,7 @@ fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
     let Some(socket) = flow.accept()? else { return Ok(()) };
     let socket = flow.accepted.get_or_init(|| socket);
     let expected = flow.spec.bytes.unwrap_or(u64::MAX);
-    // Unread bytes reduce the window, which only matters where it is limited.
-    let patience = if flow.spec.receive_window_bytes.is_some() { 1 } else { READ_BYTES };
+    let patience = flow.patience_bytes;
     let mut buffer = vec![0; usize::try_from(READ_BYTES)? * 4];
     let mut received = 0;
     let mut message_end = flow.message_bytes.map_or(expected, |bytes| bytes.min(expected));
@@ -554,6 +575,10 @@ fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
         flow.log.message(now_ns, "response");
     }
     flow.completed_ns.get_or_init(|| now_ns);
+    if flow.spec.pair.is_some() {
+        // The sender keeps what it learned when both sides have closed.
+        socket::shutdown(socket.as_raw_fd(), Shutdown::Write).context("closing a receiver")?;
+    }
     Ok(())
 }
 

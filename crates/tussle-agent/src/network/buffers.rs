@@ -20,19 +20,30 @@ const PACKET_MEMORY_BYTES: u64 = 5 << 10;
 /// Largest memory of a guest.
 const MAX_GUEST_BYTES: u64 = 8 << 30;
 
-/// The receive window of a flow, and the socket buffer that holds it. Linux offers half of the buffer as
-/// window.
+/// The receive window of a flow, and the socket buffer that holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ReceiveBuffer {
-    pub(crate) window_bytes: u64,
-    pub(crate) buffer_bytes: u64,
+pub(crate) enum ReceiveBuffer {
+    /// The kernel chooses both, by its sysctls.
+    OfKernel,
+    /// The application chose the buffer.
+    Fixed { buffer_bytes: u64 },
+    /// A window, and a buffer that is larger than the window needs. Linux offers half of the buffer as window.
+    Ample { window_bytes: u64, buffer_bytes: u64 },
 }
 
 /// Computes the receive window and the buffer of a flow.
 pub(crate) fn receive_buffer(run: &Run, flow: &FlowSpec) -> ReceiveBuffer {
-    let window_bytes = receive_window_bytes(flow, path(run, flow));
-    let buffer_bytes = (2 * window_bytes + UNREAD_BYTES).min(MAX_BUFFER_BYTES);
-    ReceiveBuffer { window_bytes, buffer_bytes }
+    match (run.ends(flow).receiver.rmem, flow.receive_window_bytes) {
+        (None, _) => {
+            let window_bytes = receive_window_bytes(flow, path(run, flow));
+            let buffer_bytes = (2 * window_bytes + UNREAD_BYTES).min(MAX_BUFFER_BYTES);
+            ReceiveBuffer::Ample { window_bytes, buffer_bytes }
+        }
+        (Some(_), Some(window_bytes)) => {
+            ReceiveBuffer::Fixed { buffer_bytes: (2 * window_bytes).min(MAX_BUFFER_BYTES) }
+        }
+        (Some(_), None) => ReceiveBuffer::OfKernel,
+    }
 }
 
 /// Memory of a guest.
@@ -77,7 +88,7 @@ mod tests {
     fn a_receive_buffer_holds_twice_the_window_and_unread_data() {
         let run = run(1_000_000_000, &serde_json::json!({"kind": "fifo", "limit_bytes": 1_000_000}));
         let buffer_bytes = 58_000_000 + (4 << 20);
-        let expected = ReceiveBuffer { window_bytes: 29_000_000, buffer_bytes };
+        let expected = ReceiveBuffer::Ample { window_bytes: 29_000_000, buffer_bytes };
         assert_eq!(receive_buffer(&run, &run.flows[0]), expected);
         // 14.5 MB of the path and 2 MB of queues are 11 000 packets of 1500 bytes, of 5 kB of memory each.
         assert_eq!(guest_bytes(&run), (160 << 20) + (1 << 20) + 11_000 * 5120);

@@ -17,9 +17,8 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use tussle_core::Run;
-use tussle_core::net::packet::HEADER_BYTES;
 use tussle_core::net::path::ElementKind;
-use tussle_core::run::Host;
+use tussle_core::run::{FlowSpec, Host, Qdisc};
 use tussle_core::util::rng::named_seed;
 use tussle_datapath::MAX_FLOWS;
 pub(crate) use tussle_datapath::{receiver_address, sender_address};
@@ -48,7 +47,7 @@ impl Refusal {
 }
 
 /// Size of a full packet.
-const USUAL_PACKET_BYTES: u32 = 1500;
+pub(crate) const USUAL_PACKET_BYTES: u32 = 1500;
 
 /// The device of a host.
 pub(crate) const HOST_DEVICE: &str = "net";
@@ -139,6 +138,11 @@ impl Network {
             let problem = "receivers differ; only --network driver has a host for each of them";
             return Err(Refusal::new(format!("flows.{flow}.receiver"), problem));
         }
+        check_directions(run)?;
+        if let Some(flow) = run.flows.iter().position(|flow| flow.device_rate_bit_per_s.is_some()) {
+            let problem = "only --network driver has devices with the rate of an access link; give hosts.qdisc = \"none\"";
+            return Err(Refusal::new(format!("flows.{flow}.access.rate"), problem));
+        }
         let crossings = run
             .elements
             .iter()
@@ -199,6 +203,22 @@ impl Network {
         let receiver = self.receivers.iter().position(|receiver| receiver == namespace);
         let flow = receiver.and_then(|receiver| self.receiver_of.iter().position(|&of| of == receiver));
         flow.map_or(run.hosts, |flow| run.ends(&run.flows[flow]).receiver)
+    }
+
+    /// Pair of hosts to which the sender in a namespace belongs; `None` for a pair of its own, and for receivers.
+    pub(crate) fn pair(&self, run: &Run, namespace: &Namespace) -> Option<u32> {
+        let flow = self.senders.iter().position(|sender| sender == namespace)?;
+        run.flows[flow].pair
+    }
+
+    /// Whether the device of a namespace has the queue of a sending host.
+    pub(crate) fn has_device_queue(&self, run: &Run, namespace: &Namespace) -> bool {
+        self.senders.contains(namespace) && self.host(run, namespace).qdisc != Qdisc::None
+    }
+
+    /// Whether any host has offloads.
+    pub(crate) fn hosts_offload(&self, run: &Run) -> bool {
+        self.senders.iter().chain(&self.receivers).any(|host| self.host(run, host).offloads)
     }
 
     /// Lines of `tc` that change links: namespace and line, by time.
@@ -338,6 +358,23 @@ impl Wire {
     }
 }
 
+/// Refuses an element that a flow crosses twice or in both directions, such as the bus of a host: wires have one
+/// entry.
+fn check_directions(run: &Run) -> Result<(), Refusal> {
+    for (index, element) in run.elements.iter().enumerate() {
+        let crosses = |path: &[String]| path.iter().filter(|name| **name == element.name).count();
+        let times = |flow: &FlowSpec| crosses(&flow.forward) + crosses(&flow.reverse);
+        if run.flows.iter().any(|flow| times(flow) > 1) {
+            let problem = format!(
+                "packets cross {} twice or in both directions, as they cross a host; give --network driver",
+                element.name
+            );
+            return Err(Refusal::new(format!("elements.{index}"), problem));
+        }
+    }
+    Ok(())
+}
+
 fn element_context(run: &Run, element: usize) -> ElementContext {
     let seed = named_seed(run.seed, &run.elements[element].name);
     ElementContext { element, seed, packet_bytes: largest_packet_bytes(run) }
@@ -345,7 +382,8 @@ fn element_context(run: &Run, element: usize) -> ElementContext {
 
 /// Size of the largest IP packet of a run, at least 1500 bytes.
 pub(crate) fn largest_packet_bytes(run: &Run) -> u32 {
-    run.flows.iter().map(|flow| flow.mss_bytes + HEADER_BYTES).fold(USUAL_PACKET_BYTES, u32::max)
+    let bytes = |flow: &FlowSpec| run.ends(flow).header_bytes() + flow.mss_bytes;
+    run.flows.iter().map(bytes).fold(USUAL_PACKET_BYTES, u32::max)
 }
 
 fn entry_device(element: usize, number: usize) -> String {
@@ -465,6 +503,21 @@ mod tests {
         let refusal = Network::plan(&run, Datapath::Disciplines).unwrap_err();
         assert!(refusal.to_string().starts_with("elements.0: queue.kind: Linux has no"), "{refusal}");
         assert_eq!(Network::plan(&run, Datapath::Mixed).unwrap().tunnels.len(), 1);
+    }
+
+    #[test]
+    fn a_bus_needs_the_driver() {
+        let elements = serde_json::json!([link("bus"), link("forward"), link("reverse")]);
+        let flows = serde_json::json!([flow("a", &["bus", "forward"], &["reverse", "bus"])]);
+        let run = run(&elements, &flows);
+        for datapath in [Datapath::Mixed, Datapath::Disciplines, Datapath::Tunnels] {
+            let refusal = Network::plan(&run, datapath).unwrap_err();
+            assert!(
+                refusal.to_string().starts_with("elements.0: packets cross bus twice or in both"),
+                "{refusal}"
+            );
+        }
+        assert!(Network::plan(&run, Datapath::Driver).is_ok());
     }
 
     #[test]

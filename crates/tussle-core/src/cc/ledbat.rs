@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use super::fraction::{Fraction, PACKET};
-use super::{CongestionControl, Control, Entry, Parameter, Parameters};
+use super::{CongestionControl, Control, Entry, Needs, Parameter, Parameters};
 use crate::Time;
 use crate::tcp::{Ack, Flow};
 
@@ -131,6 +131,10 @@ impl Ledbat {
 impl CongestionControl for Ledbat {
     fn name(&self) -> &'static str {
         ENTRY.name
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { timestamps: true, ..Needs::default() }
     }
 
     fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _control: &mut Control) {

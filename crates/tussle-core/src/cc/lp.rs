@@ -87,11 +87,13 @@ impl RemoteClock {
         (gone > 0 && gone_here > 0).then(|| u64::from(CLOCK_HZ.wrapping_mul(gone) / gone_here))
     }
 
-    /// Forward delay of the packet that caused the ACK, up to a constant; `None` if unknown.
-    fn forward_delay(&self, ack: &Ack) -> Option<u32> {
+    /// Forward delay of the packet that caused the ACK, up to a constant; `None` if unknown. The sender's clock
+    /// is `ahead_ms` ahead of the timestamp that the ACK echoes.
+    fn forward_delay(&self, ack: &Ack, ahead_ms: u32) -> Option<u32> {
         // An estimate above 1000 makes the quotient zero, and the delay meaningless.
         let ms = CLOCK_HZ.checked_div(self.hz)?;
-        Some(ack.ts_val_ms.wrapping_mul(ms).wrapping_sub(ack.ts_echo_ms)).filter(|&delay| delay > 0)
+        let sent_ms = ack.ts_echo_ms.wrapping_add(ahead_ms);
+        Some(ack.ts_val_ms.wrapping_mul(ms).wrapping_sub(sent_ms)).filter(|&delay| delay > 0)
     }
 }
 
@@ -168,13 +170,13 @@ impl CongestionControl for Lp {
     fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         if ack.rtt_us > Some(0) {
             self.clock.update(ack);
-            if let Some(delay_ms) = self.clock.forward_delay(ack) {
+            if let Some(delay_ms) = self.clock.forward_delay(ack, flow.clock_offset_ms) {
                 self.delay.take(delay_ms);
             }
         }
         let now_ms = timestamp_ms(flow.now);
         if now_ms > ack.ts_echo_ms {
-            self.inference_ms = INFERENCE_RTTS * (now_ms - ack.ts_echo_ms);
+            self.inference_ms = INFERENCE_RTTS.wrapping_mul(now_ms - ack.ts_echo_ms);
         }
         let waits = self.indicated_ms.is_some_and(|since| now_ms - since < self.inference_ms);
         self.phase = if waits { Phase::Inference } else { Phase::Probe };
@@ -359,6 +361,16 @@ mod tests {
         }
         delay.smoothed_8ms = 8 * (400_000_010 + 17_050_328);
         assert!(delay.indicates_congestion());
+    }
+
+    /// The receiver's clock is 5000 ms ahead: 100 + 5000 - 60 ms. With the same offset at the sender it cancels
+    /// out.
+    #[test]
+    fn only_the_difference_of_clock_offsets_remains() {
+        let clock = RemoteClock { hz: 1000, before: None };
+        let ack = Ack { ts_val_ms: 5100, ts_echo_ms: 60, ..Ack::default() };
+        assert_eq!(clock.forward_delay(&ack, 0), Some(5040));
+        assert_eq!(clock.forward_delay(&ack, 5000), Some(40));
     }
 
     /// 64 packets delivered are a packet of growth; a queue that grows by a millisecond with each ACK changes

@@ -126,6 +126,7 @@ pub trait CongestionControl: Debug + Send {
 
 /// Requirements of an algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent needs of an algorithm, each read by its name")]
 pub struct Needs {
     /// Owner of the window during recovery.
     pub recovery: Recovery,
@@ -136,6 +137,12 @@ pub struct Needs {
     /// Whether the random offset of the receiver's timestamps changes the behaviour. Other algorithms read at
     /// most differences of timestamps.
     pub timestamp_offset: bool,
+    /// Whether the algorithm does not work without timestamps.
+    pub timestamps: bool,
+    /// Whether a send buffer provides for three windows instead of two (Linux: `sndbuf_expand`).
+    pub larger_send_buffer: bool,
+    /// Whether a sender with segmentation offload sends single packets below 1.2 Mbit/s (Linux: `min_tso_segs`).
+    pub single_packets: bool,
 }
 
 /// Owner of the window during recovery.

@@ -2,10 +2,14 @@
 
 use crate::Time;
 
-/// Bytes of the IPv4 and TCP headers with timestamps, as on every packet after the handshake.
+/// Bytes of the IPv4 and TCP headers with timestamps, as on every packet after the handshake of a connection that has them.
 pub const HEADER_BYTES: u32 = 52;
+/// Bytes of the timestamp option, padded.
+pub const TIMESTAMPS_BYTES: u32 = 12;
 /// Bytes of a SYN or SYN-ACK as an IP packet: 20 of IPv4, 20 of TCP, 20 of options.
 pub const HANDSHAKE_BYTES: u32 = 60;
+/// Bytes of the option that permits SACK, padded. Beside timestamps it takes the place of their padding.
+const SACK_PERMITTED_BYTES: u32 = 4;
 /// Bytes of the IPv4 and UDP headers.
 pub const DATAGRAM_HEADER_BYTES: u32 = 28;
 /// Bytes of a SACK option before its blocks, padded.
@@ -34,42 +38,59 @@ impl Block {
     }
 }
 
-/// The SACK option. Beside timestamps there is room for three blocks
+/// The SACK option. There is room for four blocks, or for three beside timestamps
 /// ([RFC 2018, 3](https://www.rfc-editor.org/rfc/rfc2018#section-3)); a DSACK comes first
 /// ([RFC 2883, 4](https://www.rfc-editor.org/rfc/rfc2883#section-4)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sacks {
+    /// Blocks, followed by empty ones: a count would make packets larger than a cache line.
     blocks: [Block; Sacks::MAX_BLOCKS],
-    count: u8,
 }
 
 impl Sacks {
-    /// Number of blocks that fit.
-    pub const MAX_BLOCKS: usize = 3;
+    /// Number of blocks that fit without timestamps.
+    pub const MAX_BLOCKS: usize = 4;
 
-    /// Adds a block, unless the option is full.
-    pub fn push(&mut self, block: Block) {
-        if let Some(free) = self.blocks.get_mut(usize::from(self.count)) {
-            *free = block;
-            self.count += 1;
+    /// Number of blocks that fit into a packet with or without `timestamps`.
+    pub const fn most(timestamps: bool) -> usize {
+        if timestamps { Sacks::MAX_BLOCKS - 1 } else { Sacks::MAX_BLOCKS }
+    }
+
+    /// Adds a block, unless the option has `most` blocks already.
+    pub fn push(&mut self, block: Block, most: usize) {
+        let count = self.count();
+        if count < most.min(Sacks::MAX_BLOCKS) {
+            self.blocks[count] = block;
         }
+    }
+
+    /// Number of blocks.
+    fn count(&self) -> usize {
+        self.blocks.iter().take_while(|block| **block != Block::default()).count()
+    }
+
+    /// Whether the option has no block.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.blocks[0] == Block::default()
     }
 
     /// The blocks, in the order of the option.
     pub fn as_slice(&self) -> &[Block] {
-        &self.blocks[..usize::from(self.count)]
+        &self.blocks[..self.count()]
     }
 
     /// Puts the blocks in ascending order.
     pub(crate) fn sort(&mut self) {
-        self.blocks[..usize::from(self.count)].sort_unstable_by_key(|block| block.start);
+        let count = self.count();
+        self.blocks[..count].sort_unstable_by_key(|block| block.start);
     }
 
     fn bytes(self) -> u32 {
-        match u32::from(self.count) {
-            0 => 0,
-            count => SACK_OPTION_BYTES + count * SACK_BLOCK_BYTES,
+        if self.is_empty() {
+            return 0;
         }
+        SACK_OPTION_BYTES + SACK_BLOCK_BYTES * u32::try_from(self.count()).expect("at most four")
     }
 }
 
@@ -128,6 +149,9 @@ impl Flags {
     pub const CORRUPT: Flags = Flags(8);
     /// The packet is lost on its link; it is dropped at the end of the link.
     pub(crate) const LOST: Flags = Flags(16);
+    /// Push: the application wrote no more for now, or a burst of several packets ends, which are not merged with later ones.
+    /// Set by senders with a send buffer or with offloads.
+    pub(crate) const PSH: Flags = Flags(32);
 
     /// Whether all of `flags` are set.
     pub const fn has(self, flags: Flags) -> bool {
@@ -190,11 +214,29 @@ impl Packet {
         }
     }
 
-    /// Sets the SACK option and the size of the ACK.
+    /// Sets the SACK option of an ACK without one, and adds its size.
     pub fn set_sacks(&mut self, sacks: Sacks) {
         self.sacks = sacks;
-        self.size_bytes = HEADER_BYTES + sacks.bytes();
+        self.size_bytes += sacks.bytes();
     }
+
+    /// Removes the timestamp option of a packet without payload. A SYN keeps the option that permits SACK, if it has `sack`.
+    pub(crate) fn omit_timestamps(&mut self, sack: bool) {
+        let is_handshake = matches!(self.kind, Kind::Syn | Kind::SynAck);
+        (self.ts_val_ms, self.ts_echo_ms) = (0, 0);
+        self.size_bytes -= TIMESTAMPS_BYTES;
+        if is_handshake && sack {
+            self.size_bytes += SACK_PERMITTED_BYTES;
+        }
+    }
+}
+
+/// Memory of a packet in a host beside its payload: header area and metadata (Linux: `struct sk_buff`, in `truesize`).
+pub(crate) const MEMORY_OVERHEAD_BYTES: u32 = 1280;
+
+/// Bytes of the IPv4 and TCP headers of a packet after the handshake.
+pub const fn header_bytes(timestamps: bool) -> u32 {
+    if timestamps { HEADER_BYTES } else { HEADER_BYTES - TIMESTAMPS_BYTES }
 }
 
 /// The timestamp clock, in milliseconds as in Linux.
@@ -212,17 +254,36 @@ mod tests {
     #[test]
     fn an_ack_grows_by_its_sack_option() {
         let mut sacks = Sacks::default();
-        sacks.push(Block { start: 3, end: 4 });
-        sacks.push(Block { start: 6, end: 9 });
+        sacks.push(Block { start: 3, end: 4 }, Sacks::MAX_BLOCKS);
+        sacks.push(Block { start: 6, end: 9 }, Sacks::MAX_BLOCKS);
         let mut ack = Packet::new(Kind::Ack, 0);
         ack.set_sacks(sacks);
         assert_eq!(ack.size_bytes, 72);
     }
 
     #[test]
-    fn a_fourth_block_does_not_fit() {
-        let mut sacks = Sacks::default();
-        (0..4).for_each(|i| sacks.push(Block { start: 2 * i, end: 2 * i + 1 }));
-        assert_eq!(sacks.as_slice().len(), 3);
+    fn a_fourth_block_fits_without_timestamps_alone() {
+        for (timestamps, fit) in [(true, 3), (false, 4)] {
+            let mut sacks = Sacks::default();
+            (0..5).for_each(|i| sacks.push(Block { start: 2 * i, end: 2 * i + 1 }, Sacks::most(timestamps)));
+            assert_eq!(sacks.as_slice().len(), fit);
+        }
+    }
+
+    #[test]
+    fn a_packet_takes_a_cache_line() {
+        assert_eq!(size_of::<Packet>(), 64);
+    }
+
+    /// MSS and window scale take 8 bytes, permission of SACK 4: 40 + 8, 40 + 12, and 40 + 4 + 4 × 8 for an ACK with SACKs.
+    #[test]
+    fn packets_without_timestamps_are_shorter() {
+        let size = |kind, sack| {
+            let mut packet = Packet::new(kind, 0);
+            packet.omit_timestamps(sack);
+            packet.size_bytes
+        };
+        assert_eq!([size(Kind::Syn, true), size(Kind::SynAck, false), size(Kind::Ack, true)], [52, 48, 40]);
+        assert_eq!([header_bytes(true), header_bytes(false)], [52, 40]);
     }
 }

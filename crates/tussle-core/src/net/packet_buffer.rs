@@ -70,7 +70,7 @@ impl<T: Copy> PacketBuffer<T> {
     #[inline]
     pub(crate) fn push(&mut self, packet: &Packet, note: T) {
         self.packets.push(StoredPacket::new(packet, note));
-        if !packet.sacks.as_slice().is_empty() {
+        if !packet.sacks.is_empty() {
             self.sacks.push(packet.sacks);
         }
     }
@@ -102,7 +102,7 @@ impl<T: Copy> PacketBuffer<T> {
 impl<T> StoredPacket<T> {
     #[inline]
     fn new(packet: &Packet, note: T) -> StoredPacket<T> {
-        let option = if packet.sacks.as_slice().is_empty() { SackOption::None } else { SackOption::Apart };
+        let option = if packet.sacks.is_empty() { SackOption::None } else { SackOption::Apart };
         StoredPacket {
             note,
             hop: packet.hop,
@@ -148,7 +148,7 @@ mod tests {
         let mut packet = Packet { number, hop: 3, ts_val_ms: 9, ..Packet::new(Kind::Ack, 7) };
         let mut sacks = Sacks::default();
         (0..blocks).for_each(|block| {
-            sacks.push(Block { start: number + 2 * block, end: number + 2 * block + 1 });
+            sacks.push(Block { start: number + 2 * block, end: number + 2 * block + 1 }, Sacks::MAX_BLOCKS);
         });
         packet.set_sacks(sacks);
         packet
@@ -177,7 +177,7 @@ mod tests {
         }
     }
 
-    /// Two times of 8 bytes, and 32 bytes of the packet; the SACK option would add 28 bytes.
+    /// Two times of 8 bytes, and 32 bytes of the packet; the SACK option would add 32 bytes.
     #[test]
     fn a_stored_packet_takes_48_bytes() {
         assert_eq!(size_of::<StoredPacket<[u64; 2]>>(), 48);

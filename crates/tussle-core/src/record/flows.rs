@@ -78,6 +78,12 @@ pub struct SteadyCounts {
     /// Expiries of the retransmission timer.
     #[serde(default)]
     pub timeouts: Option<u64>,
+    /// Time in which the receive window limited the sender, in ns.
+    #[serde(default)]
+    pub rwnd_limited_ns: Option<u64>,
+    /// Time in which the send buffer limited the sender, in ns.
+    #[serde(default)]
+    pub sndbuf_limited_ns: Option<u64>,
 }
 
 /// RTTs of a flow in the steady interval, in ms.
@@ -133,6 +139,8 @@ pub fn flows_table(rows: &[FlowRow], steady: Time) -> Table {
     let rtt =
         |value: &dyn Fn(&RttSummary) -> f64| Values::MaybeF64(each(rows, |row| row.rtt.as_ref().map(value)));
     let seconds = |ns: u64| Time::from_ns(ns).as_secs_f64();
+    let limited =
+        |value: fn(&FlowRow) -> Option<u64>| Values::MaybeF64(each(rows, |row| value(row).map(seconds)));
     let goodput = |row: &FlowRow| row.steady.delivered_bytes as f64 * 8.0 / steady.as_secs_f64();
     let mut columns = vec![
         column("flow", Values::U32((0..).take(rows.len()).collect())),
@@ -157,6 +165,8 @@ pub fn flows_table(rows: &[FlowRow], steady: Time) -> Table {
         column("steady_sent_packets", optional(|row| row.steady.sent_packets)),
         column("steady_retransmitted_packets", optional(|row| row.steady.retransmitted_packets)),
         column("steady_timeouts", optional(|row| row.steady.timeouts)),
+        column("steady_rwnd_limited_s", limited(|row| row.steady.rwnd_limited_ns)),
+        column("steady_sndbuf_limited_s", limited(|row| row.steady.sndbuf_limited_ns)),
         column("rtt_min_ms", rtt(&|rtt| rtt.min_ms)),
         column("rtt_mean_ms", rtt(&|rtt| rtt.mean_ms)),
     ];

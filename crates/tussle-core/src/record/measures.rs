@@ -4,7 +4,7 @@ use super::flows::{FlowCounts, FlowRow, RttSummary, SteadyCounts};
 use super::histogram::Histogram;
 use crate::Time;
 use crate::run::FlowSpec;
-use crate::tcp::Counts;
+use crate::tcp::{Counts, LimitedTimes};
 
 /// Measurements of a flow during the run.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +23,8 @@ pub(crate) struct FlowMeasures {
 pub(crate) struct FlowCounters {
     pub(crate) delivered_bytes: u64,
     pub(crate) counts: Counts,
+    /// Time in which buffers limited the sender.
+    pub(crate) limited: LimitedTimes,
 }
 
 /// Results of a flow's endpoints at the end of the run.
@@ -49,8 +51,9 @@ impl FlowMeasures {
 
     /// The flow's row in the `flows` table, at the end of the run.
     pub(crate) fn row(&self, spec: &FlowSpec, totals: &FlowTotals) -> FlowRow {
-        let FlowCounters { delivered_bytes, counts } = totals.counters;
+        let FlowCounters { delivered_bytes, counts, .. } = totals.counters;
         let (begin, end) = (&self.steady_begin, &self.steady_end);
+        let limited = |of: fn(&LimitedTimes) -> Time| Some(of(&end.limited).since(of(&begin.limited)).ns());
         FlowRow {
             completion_ns: totals.finished.map(|at| at.ns() - spec.start_ns),
             delivered_bytes,
@@ -72,6 +75,8 @@ impl FlowMeasures {
                     end.counts.retransmitted_packets - begin.counts.retransmitted_packets,
                 ),
                 timeouts: Some((end.counts.timeouts - begin.counts.timeouts).into()),
+                rwnd_limited_ns: limited(|times| times.receive_window),
+                sndbuf_limited_ns: limited(|times| times.send_buffer),
             },
             rtt: RttSummary::of(&self.rtts_us),
             ..FlowRow::new(spec, totals.algorithm)

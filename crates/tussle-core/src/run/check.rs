@@ -2,10 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::net::packet::HEADER_BYTES;
 use crate::net::path::ElementKind;
 use crate::run::application::ApplicationSpec;
-use crate::run::{FORMAT, FlowSpec, Run, Sampling};
+use crate::run::{FORMAT, FlowSpec, Qdisc, Run, Sampling};
 use crate::util::calendar::Calendar;
 
 /// Reason why a run is invalid.
@@ -108,8 +107,8 @@ impl Run {
 
     fn check_flow(&self, flow: &FlowSpec, elements: &HashMap<&str, &ElementKind>) -> Result<(), RunError> {
         let fail = |at: &str, problem: String| Err(RunError::new(at, problem));
-        if flow.mss_bytes == 0 || flow.mss_bytes > MAX_PACKET_BYTES - HEADER_BYTES {
-            let most = MAX_PACKET_BYTES - HEADER_BYTES;
+        let most = MAX_PACKET_BYTES - self.ends(flow).header_bytes();
+        if flow.mss_bytes == 0 || flow.mss_bytes > most {
             return fail("mss_bytes", format!("{} bytes; give 1 to {most}", flow.mss_bytes));
         }
         if flow.start_ns >= self.duration_ns {
@@ -131,6 +130,32 @@ impl Run {
         }
         for (end, host) in [("sender", flow.sender), ("receiver", flow.receiver)] {
             host.map_or(Ok(()), |host| host.check()).map_err(|error| error.within(end))?;
+        }
+        let receiver = self.ends(flow).receiver;
+        if let Some(window) = receiver.first_window_bytes()
+            && flow.receive_window_bytes.is_none()
+            && window < 2 * flow.mss_bytes
+        {
+            let at = if flow.receiver.is_some() { "receiver.rmem" } else { "rmem" };
+            let problem = format!(
+                "its default makes a window of {window} bytes; give one for two packets, of {} bytes each",
+                flow.mss_bytes
+            );
+            return Err(RunError::new(at, problem));
+        }
+        if self.ends(flow).sender.qdisc != Qdisc::None && flow.forward.is_empty() {
+            return fail(
+                "forward",
+                "no element; a host with a queue needs one, which counts its drops".to_owned(),
+            );
+        }
+        if let Some(rate_bit_per_s) = flow.device_rate_bit_per_s {
+            let access = flow.forward.first().and_then(|name| elements.get(name.as_str()));
+            if rate_bit_per_s == 0 || !access.is_some_and(|element| element.is_link()) {
+                let problem =
+                    "give the rate of the flow's access link, which is the first element of its forward path";
+                return fail("device_rate_bit_per_s", problem.to_owned());
+            }
         }
         flow.schedule(0).map_err(|problem| RunError::new("application", problem))?;
         if flow.is_udp() {

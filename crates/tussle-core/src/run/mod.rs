@@ -17,7 +17,7 @@ mod hosts;
 mod profile;
 pub mod receive_window;
 
-pub use hosts::{Ends, Growth, Host, LossDetection, Timestamps};
+pub use hosts::{BufferTuning, Ends, Growth, Host, LossDetection, Qdisc, SocketBuffer, Timestamps};
 pub use profile::ProfileName;
 
 /// Version of this format.
@@ -152,6 +152,13 @@ pub struct FlowSpec {
     /// Largest window that the receiver advertises, in bytes; `None`: twice the bytes that fill the path, at least 3 MiB.
     #[serde(default)]
     pub receive_window_bytes: Option<u64>,
+    /// Pair of hosts, for what the sender keeps of ended connections; `None`: a pair of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pair: Option<u32>,
+    /// Rate of the sending host's device, which is that of the flow's access link; `None`: a packet leaves the device at
+    /// once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_rate_bit_per_s: Option<u64>,
     /// Settings of the sending host; `None`: those of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<Host>,

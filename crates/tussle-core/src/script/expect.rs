@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::words;
 use super::{Expect, Host, MAX_MS, MSS_BYTES, Role, Script, ScriptError, Standing, Step, Transmission};
 use crate::Time;
-use crate::net::packet::{Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms};
+use crate::net::packet::{Ecn, Flags, Kind, Packet, Sacks, header_bytes, timestamp_ms};
 
 /// Largest number of packets that an application writes at once.
 const MAX_WRITTEN: u32 = 1 << 24;
@@ -175,20 +175,24 @@ impl<'a, H: Host> Player<'a, H> {
         let mut ack = Packet::new(Kind::Ack, 0);
         ack.number = number;
         ack.window_packets = self.window_packets;
-        ack.ts_val_ms = self.timestamp_ms();
         if number > self.last_ack.0
             && let Some(&(first, last)) = self.timestamps.get(&self.last_ack.0)
         {
             let echo_ms = if step.echo == Transmission::First { first } else { last };
             self.last_ack = (number, echo_ms);
         }
-        ack.ts_echo_ms = self.last_ack.1;
+        if self.script.has_timestamps() {
+            ack.ts_val_ms = self.timestamp_ms();
+            ack.ts_echo_ms = self.last_ack.1;
+        } else {
+            ack.omit_timestamps(false);
+        }
         if step.ece {
             ack.flags = Flags::ECE;
         }
         let mut sacks = Sacks::default();
         for text in step.dsack.iter().chain(&step.sack) {
-            sacks.push(words::range(index, text)?);
+            sacks.push(words::range(index, text)?, Sacks::most(self.script.has_timestamps()));
         }
         ack.set_sacks(sacks);
         Ok(ack)
@@ -197,8 +201,10 @@ impl<'a, H: Host> Player<'a, H> {
     fn packet(&self, step: &Step, number: u32) -> Packet {
         let mut packet = Packet::new(Kind::Data, 0);
         packet.number = number;
-        packet.size_bytes = HEADER_BYTES + MSS_BYTES;
-        packet.ts_val_ms = self.timestamp_ms();
+        packet.size_bytes = header_bytes(self.script.has_timestamps()) + MSS_BYTES;
+        if self.script.has_timestamps() {
+            packet.ts_val_ms = self.timestamp_ms();
+        }
         packet.ecn = match step.mark {
             _ if !self.script.ecn => Ecn::NotEct,
             true => Ecn::Ce,

@@ -119,6 +119,11 @@ impl Script {
         self.hosts.check().map_err(|problem| ScriptError::Nonsense(format!("hosts.{problem}")))
     }
 
+    /// Whether the connection has timestamps.
+    pub fn has_timestamps(&self) -> bool {
+        run::Ends { sender: self.hosts, receiver: self.hosts }.has_timestamps()
+    }
+
     /// Duration of the handshake.
     pub fn handshake(&self) -> Time {
         Time::from_ms(u64::from(self.handshake_ms.max(1)))

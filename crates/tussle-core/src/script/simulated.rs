@@ -4,7 +4,7 @@ use super::{Host, MSS_BYTES, Role, Script, ScriptError, Standing, check};
 use crate::Time;
 use crate::cc::{EcnMode, Entry};
 use crate::net::packet::{Flags, Kind, Packet};
-use crate::tcp::{Outbox, Receiver, ReceiverSetup, Sender, Setup};
+use crate::tcp::{LargestWindow, Outbox, Receiver, ReceiverSetup, Sender, Setup};
 
 /// Plays a script on the simulator.
 ///
@@ -49,10 +49,13 @@ impl SimulatedSender {
             flow: 0,
             host: script.hosts,
             sack: script.hosts.sack,
+            timestamps: script.has_timestamps(),
             mss_bytes: MSS_BYTES,
             ecn: script.ecn.into(),
             pacing: script.pacing,
+            device_rate_bit_per_s: None,
             timestamp_offset_ms: 0,
+            echoes_timestamps: false,
         };
         let mut sender = Sender::new(setup, (entry.build)(&parameters, 0));
         let mut out = Outbox::default();
@@ -154,8 +157,9 @@ impl SimulatedReceiver {
             flow: 0,
             host: script.hosts,
             sack: script.hosts.sack,
+            timestamps: script.has_timestamps(),
             mss_bytes: MSS_BYTES,
-            window_bytes,
+            window: LargestWindow::Bytes(window_bytes),
             ecn,
             timestamp_offset_ms: 0,
         };

@@ -100,7 +100,7 @@ mod tests {
         packet.flags = Flags::ECE;
         let mut sacks = Sacks::default();
         for (start, end) in [(7, 8), (6, 9), (12, 13)] {
-            sacks.push(Block { start, end });
+            sacks.push(Block { start, end }, Sacks::MAX_BLOCKS);
         }
         packet.set_sacks(sacks);
         assert_eq!(acks(&[packet]), "4 dsack 7 sack 6-8 12 ece");

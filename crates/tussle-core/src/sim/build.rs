@@ -15,7 +15,7 @@ use crate::record::FlowMeasures;
 use crate::run::check::RunError;
 use crate::run::receive_window::receive_window_bytes;
 use crate::run::{ElementSpec, FlowSpec, Run};
-use crate::tcp::{Outbox, Setup, TimestampOffsets};
+use crate::tcp::{LargestWindow, Outbox, Setup, SharedMetrics, TimestampOffsets};
 use crate::util::calendar::Calendar;
 use crate::util::rng::named_seed;
 
@@ -88,6 +88,7 @@ impl<'a> SimulationBuilder<'a> {
             leaving: Vec::new(),
             dropped: Vec::new(),
             recording: Recording::new(run),
+            fq_due: Time::NEVER,
             is_done: false,
             run: run.clone(),
         };
@@ -110,7 +111,16 @@ impl<'a> SimulationBuilder<'a> {
         }
         let seed = named_seed(self.run.seed, &spec.name);
         let own = self.algorithms.as_mut().and_then(|factory| factory(spec, seed));
-        own.map_or_else(|| algorithms::registered(spec, seed).map_err(|error| error.of_flow(i)), Ok).map(Some)
+        let algorithm =
+            own.map_or_else(|| algorithms::registered(spec, seed), Ok).map_err(|error| error.of_flow(i))?;
+        if algorithm.needs().timestamps && !self.run.ends(spec).has_timestamps() {
+            let problem = format!(
+                "{} measures delays by timestamps, which a host of this flow refuses; give timestamps = \"random\"",
+                algorithm.name()
+            );
+            return Err(RunError::new("algorithm", problem).of_flow(i));
+        }
+        Ok(Some(algorithm))
     }
 }
 
@@ -150,35 +160,51 @@ struct Topology<'a> {
     taps: Option<Taps>,
     /// Components on the path of each flow, concatenated.
     hops: Vec<u32>,
+    /// What senders keep of ended connections, by the pair of hosts.
+    metrics: HashMap<u32, SharedMetrics>,
 }
 
 impl<'a> Topology<'a> {
     fn new(run: &'a Run, elements: usize, taps: Option<Taps>) -> Topology<'a> {
         let names = run.elements.iter().map(|element| element.name.as_str());
         let index_of = names.enumerate().map(|(i, name)| (name, component(i))).collect();
-        Topology { run, index_of, elements, taps, hops: Vec::new() }
+        Topology { run, index_of, elements, taps, hops: Vec::new(), metrics: HashMap::new() }
     }
 
     /// Endpoints of the TCP flow `i`.
-    fn tcp_endpoints(&self, i: usize, algorithm: Box<dyn CongestionControl>) -> TcpEndpoints {
+    fn tcp_endpoints(&mut self, i: usize, algorithm: Box<dyn CongestionControl>) -> TcpEndpoints {
         let (run, spec) = (self.run, &self.run.flows[i]);
         let path = spec.forward.iter().chain(&spec.reverse);
         let elements = path.map(|name| &run.elements[self.index_of[name.as_str()] as usize].kind);
-        let window_bytes = receive_window_bytes(spec, elements);
         let ends = run.ends(spec);
+        let window = if ends.receiver.rmem.is_some() {
+            LargestWindow::OfBuffer { fixed_bytes: spec.receive_window_bytes }
+        } else {
+            LargestWindow::Bytes(receive_window_bytes(spec, elements))
+        };
         let offsets = TimestampOffsets::of(&ends, run.seed, &spec.name);
         let setup = Setup {
             flow: component(i),
             host: ends.sender,
             sack: ends.has_sack(),
+            timestamps: ends.has_timestamps(),
             mss_bytes: spec.mss_bytes,
             ecn: spec.ecn.into(),
             pacing: spec.pacing,
+            device_rate_bit_per_s: spec.device_rate_bit_per_s,
             timestamp_offset_ms: offsets.sender_ms,
+            echoes_timestamps: ends.receiver.rmem.is_some(),
         };
-        let receiver =
-            ReceiverHost { host: ends.receiver, window_bytes, timestamp_offset_ms: offsets.receiver_ms };
-        TcpEndpoints::new(setup, algorithm, receiver)
+        let metrics = spec.pair.filter(|_| ends.sender.metrics_save).map(|pair| {
+            let metrics = self.metrics.entry(pair).or_default();
+            metrics.clone()
+        });
+        let receiver = ReceiverHost { host: ends.receiver, window, timestamp_offset_ms: offsets.receiver_ms };
+        let mut endpoints = TcpEndpoints::new(setup, algorithm, receiver);
+        if let Some(metrics) = metrics {
+            endpoints.sender.share(metrics);
+        }
+        endpoints
     }
 
     /// Adds the hops from the sender to the receiver of a flow; returns the index of the first one.

@@ -6,7 +6,9 @@ use crate::cc::{CongestionControl, Control};
 use crate::net::packet::Packet;
 use crate::record::{FlowCounters, FlowTotals, Sample, Window};
 use crate::run::{Host, UDP};
-use crate::tcp::{Counts, Outbox, Receiver, ReceiverSetup, Sender, Setup, State};
+use crate::tcp::{
+    Counts, LargestWindow, LimitedTimes, Outbox, Receiver, ReceiverSetup, Sender, Setup, State,
+};
 
 /// Both endpoints of a flow.
 #[derive(Debug)]
@@ -28,8 +30,8 @@ pub(super) struct TcpEndpoints {
 pub(super) struct ReceiverHost {
     /// Its settings.
     pub(super) host: Host,
-    /// Size up to which the receive window grows.
-    pub(super) window_bytes: u64,
+    /// Its largest receive window.
+    pub(super) window: LargestWindow,
     /// Offset of its timestamps.
     pub(super) timestamp_offset_ms: u32,
 }
@@ -53,8 +55,9 @@ impl TcpEndpoints {
             flow: setup.flow,
             host: receiver.host,
             sack: setup.sack,
+            timestamps: setup.timestamps,
             mss_bytes: setup.mss_bytes,
-            window_bytes: receiver.window_bytes,
+            window: receiver.window,
             ecn: sender.ecn(),
             timestamp_offset_ms: receiver.timestamp_offset_ms,
         });
@@ -71,6 +74,22 @@ impl TcpEndpoints {
     ) -> Option<u32> {
         self.sender.on_packet(packet, now, out);
         self.sender.take_rtt_us()
+    }
+
+    /// Gives a packet to a receiver that merges packets of one instant; returns the time of the receiver's next event.
+    /// After the last event of the instant the packets are processed at once, otherwise in an event after the others.
+    pub(super) fn merge_at_receiver(
+        &mut self,
+        packet: &Packet,
+        now: Time,
+        is_last: bool,
+        out: &mut Outbox,
+    ) -> Time {
+        self.receiver.merge(packet, now, out);
+        if is_last {
+            self.receiver.process_merged(now, out);
+        }
+        if self.receiver.holds_packets() { now } else { self.receiver.wake() }
     }
 }
 
@@ -100,21 +119,24 @@ impl Endpoints {
     }
 
     /// Counters so far.
-    pub(super) fn counters(&self) -> FlowCounters {
+    pub(super) fn counters(&self, now: Time) -> FlowCounters {
         match self {
-            Endpoints::Tcp(tcp) => {
-                FlowCounters { delivered_bytes: tcp.receiver.delivered_bytes(), counts: tcp.sender.counts }
-            }
+            Endpoints::Tcp(tcp) => FlowCounters {
+                delivered_bytes: tcp.receiver.delivered_bytes(),
+                counts: tcp.sender.counts,
+                limited: tcp.sender.limited(now),
+            },
             Endpoints::Udp(udp) => FlowCounters {
                 delivered_bytes: udp.sink.delivered_bytes(),
                 counts: Counts { sent_packets: udp.source.sent_packets(), ..Counts::default() },
+                limited: LimitedTimes::default(),
             },
         }
     }
 
     /// Results at the end of the run.
-    pub(super) fn totals(&self) -> FlowTotals<'_> {
-        let counters = self.counters();
+    pub(super) fn totals(&self, now: Time) -> FlowTotals<'_> {
+        let counters = self.counters(now);
         match self {
             Endpoints::Tcp(tcp) => FlowTotals {
                 algorithm: tcp.sender.algorithm().name(),

@@ -80,6 +80,8 @@ pub struct Simulation {
     leaving: Vec<Packet>,
     dropped: Vec<Packet>,
     recording: Recording,
+    /// Departure time, or an earlier one, of the packet that a host's `fq` releases next.
+    fq_due: Time,
     is_done: bool,
 }
 
@@ -146,8 +148,9 @@ impl Simulation {
     /// Returns the tables.
     pub fn finish(self) -> Outcome {
         let specs_and_flows = self.run.flows.iter().zip(&self.flows);
-        let rows: Vec<_> =
-            specs_and_flows.map(|(spec, flow)| flow.measures.row(spec, &flow.endpoints.totals())).collect();
+        let rows: Vec<_> = specs_and_flows
+            .map(|(spec, flow)| flow.measures.row(spec, &flow.endpoints.totals(self.now)))
+            .collect();
         let flows = flows_table(&rows, self.recording.steady_span());
         let names = self.run.elements.into_iter().map(|element| element.name).collect();
         Outcome {
@@ -166,6 +169,9 @@ impl Simulation {
     /// Releases the first packet of an element.
     #[inline]
     fn release(&mut self, element: usize) {
+        if self.fq_due <= self.now {
+            self.release_from_hosts();
+        }
         let mut released = self.elements[element].release(self.now, &mut self.dropped);
         if !self.dropped.is_empty() {
             self.note_dropped(element);
@@ -175,6 +181,26 @@ impl Simulation {
             packet.hop += 1;
             self.forward(packet);
             self.send_outbox();
+        }
+    }
+
+    /// Lets packets leave the hosts whose departure times have passed. The timer of `fq` may be late, and then expires
+    /// together with any other timer of the machine. All hosts of the kernel engine share one.
+    #[cold]
+    fn release_from_hosts(&mut self) {
+        self.fq_due = Time::NEVER;
+        for index in 0..self.flows.len() {
+            let flow = &mut self.flows[index];
+            let Endpoints::Tcp(tcp) = &mut flow.endpoints else { continue };
+            if tcp.sender.device_due() <= self.now {
+                self.outbox.hop = flow.forward_hop;
+                tcp.sender.on_timer(self.now, &mut self.outbox);
+                self.after_sender(index);
+                self.send_outbox();
+            }
+            if let Endpoints::Tcp(tcp) = &self.flows[index].endpoints {
+                self.fq_due = self.fq_due.min(tcp.sender.device_due());
+            }
         }
     }
 
@@ -257,8 +283,13 @@ impl Simulation {
             Endpoints::Udp(udp) => return udp.sink.on_packet(packet),
         };
         self.outbox.hop = flow.reverse_hop;
-        tcp.receiver.on_packet(packet, self.now, &mut self.outbox);
-        let wake = tcp.receiver.wake();
+        let wake = if tcp.receiver.merges() {
+            let is_last = self.calendar.first().0 > self.now;
+            tcp.merge_at_receiver(packet, self.now, is_last, &mut self.outbox)
+        } else {
+            tcp.receiver.on_packet(packet, self.now, &mut self.outbox);
+            tcp.receiver.wake()
+        };
         if tcp.receiver.next() >= flow.message_end {
             self.note_messages(index);
         }
@@ -280,6 +311,9 @@ impl Simulation {
     }
 
     fn wake_sender(&mut self, index: usize) {
+        if self.fq_due <= self.now {
+            self.release_from_hosts();
+        }
         self.outbox.hop = self.flows[index].forward_hop;
         if self.flows[index].action.at() <= self.now {
             match self.flows[index].action {
@@ -396,6 +430,9 @@ impl Simulation {
         self.outbox.hop = flow.reverse_hop;
         tcp.receiver.on_timer(self.now, &mut self.outbox);
         let wake = tcp.receiver.wake();
+        if tcp.receiver.next() >= flow.message_end {
+            self.note_messages(index);
+        }
         self.reschedule_receiver(index, wake);
         self.send_outbox();
     }
@@ -405,17 +442,26 @@ impl Simulation {
         if !self.outbox.events.is_empty() {
             self.note_events(index);
         }
+        if !self.outbox.dropped.is_empty() {
+            self.note_dropped_by_host(index);
+        }
         if self.flows[index].writer.is_some() {
             self.resume(index);
         }
         let flow = &mut self.flows[index];
         let (timer, is_complete) = match &flow.endpoints {
-            Endpoints::Tcp(tcp) => (tcp.sender.wake(), tcp.sender.is_complete()),
+            Endpoints::Tcp(tcp) => {
+                self.fq_due = self.fq_due.min(tcp.sender.device_due());
+                (tcp.sender.wake(), tcp.sender.is_complete())
+            }
             Endpoints::Udp(_) => (Time::NEVER, false),
         };
         let wake = timer.min(flow.action.at());
         if is_complete && !flow.completed {
             flow.completed = true;
+            if let Endpoints::Tcp(tcp) = &flow.endpoints {
+                tcp.sender.keep_metrics();
+            }
             self.note(index, "complete");
         }
         if self.recording.sampling == Sampling::Change {

@@ -5,7 +5,7 @@ use super::{Simulation, Violation};
 use crate::Time;
 use crate::net::packet::Packet;
 use crate::record::{Events, Links, Samples, recorded_changes};
-use crate::run::{Run, Sampling};
+use crate::run::{ElementSpec, Run, Sampling};
 
 /// The time series of a simulation.
 #[derive(Debug)]
@@ -80,6 +80,17 @@ impl Simulation {
         self.recording.note(self.now, kind, &self.flows[index]);
     }
 
+    /// Counts and records the packets that the queue of a sending host dropped. It is the queue in front of the flow's
+    /// access link.
+    #[cold]
+    pub(super) fn note_dropped_by_host(&mut self, index: usize) {
+        let access = &self.run.flows[index].forward[0];
+        let is_access = |element: &ElementSpec| element.name == *access;
+        let element = self.run.elements.iter().position(is_access).expect("a run's paths have elements");
+        self.dropped.append(&mut self.outbox.dropped);
+        self.note_dropped(element);
+    }
+
     /// Records the events of a sender.
     #[cold]
     pub(super) fn note_events(&mut self, index: usize) {
@@ -128,10 +139,10 @@ impl Simulation {
         }
         for flow in &mut self.flows {
             if now == self.recording.steady_begin {
-                flow.measures.begin_steady(flow.endpoints.counters());
+                flow.measures.begin_steady(flow.endpoints.counters(now));
             }
             if now == self.recording.steady_end {
-                flow.measures.end_steady(flow.endpoints.counters());
+                flow.measures.end_steady(flow.endpoints.counters(now));
             }
             if at_edge || is_tick {
                 self.recording.samples.add(now, flow.index, &flow.endpoints.sample());
@@ -176,10 +187,16 @@ impl Simulation {
                 .get()
                 .for_each(&mut |packet| held[packet.flow as usize] += u64::from(packet.kind.has_payload()));
         }
+        for flow in &mut self.flows {
+            if let Some(tcp) = flow.endpoints.tcp() {
+                let held = &mut held[flow.index as usize];
+                tcp.sender.for_each_queued(&mut |packet| *held += u64::from(packet.kind.has_payload()));
+            }
+        }
         for (flow, &held) in self.flows.iter_mut().zip(&held) {
             let name = &self.run.flows[flow.index as usize].name;
             let violated = |rule, found| Err(Violation { name: rule, at, found: format!("{name}: {found}") });
-            let sent = flow.endpoints.counters().counts.sent_packets;
+            let sent = flow.endpoints.counters(self.now).counts.sent_packets;
             let copies: u64 = self.elements.iter().map(|element| element.get().copies(flow.index)).sum();
             let (received, dropped) = (flow.endpoints.received_packets(), flow.measures.dropped_packets);
             if sent + copies != received + dropped + held {

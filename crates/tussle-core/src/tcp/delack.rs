@@ -92,6 +92,11 @@ impl DelayedAck {
         self.quick |= 1;
     }
 
+    /// Ends quick ACKs, because most of the receive buffer is in use.
+    pub(crate) fn on_scarce_buffer(&mut self) {
+        self.quick = 0;
+    }
+
     pub(crate) fn is_quick(&self) -> bool {
         self.quick > 0
     }

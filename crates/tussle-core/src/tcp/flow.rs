@@ -54,6 +54,8 @@ pub struct Flow {
     pub now: Time,
     /// Timer ticks per second (Linux: HZ).
     pub hz: u32,
+    /// What the sender's clock of timestamps is ahead, in ms; timestamps in ACKs are without it.
+    pub clock_offset_ms: u32,
     /// Payload of a full packet.
     pub mss_bytes: u32,
     /// Window of a new connection, and smallest window after idle time, in packets.
@@ -107,6 +109,7 @@ impl Flow {
         Flow {
             now: Time::ZERO,
             hz,
+            clock_offset_ms: 0,
             mss_bytes,
             initial_cwnd: INITIAL_WINDOW_PACKETS,
             una: 0,

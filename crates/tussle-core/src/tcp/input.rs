@@ -36,7 +36,7 @@ impl Sender {
                 info.ece = true;
             }
         }
-        if !packet.sacks.as_slice().is_empty() {
+        if !packet.sacks.is_empty() {
             self.process_sacks(packet, &mut info);
         }
         if packet.number < prior_una {
@@ -296,6 +296,7 @@ impl Sender {
         if let Some(pacer) = &mut self.pacer {
             pacer.on_ack(&self.flow, &self.control);
         }
+        self.update_offload();
     }
 
     /// Lets the algorithm grow the window.
@@ -328,7 +329,7 @@ impl Sender {
     /// previous ACK. The window of a SYN-ACK is never scaled, so the window of the first ACK after it counts
     /// as changed.
     fn is_slow_path(&self, packet: &Packet) -> bool {
-        let is_plain = packet.sacks.as_slice().is_empty() && !packet.flags.has(Flags::ECE);
+        let is_plain = packet.sacks.is_empty() && !packet.flags.has(Flags::ECE);
         let is_same_window = packet.window_packets == self.offered_packets && self.flow.una > 0;
         !(is_plain && is_same_window)
     }

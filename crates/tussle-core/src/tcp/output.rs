@@ -1,12 +1,19 @@
 //! Transmission of new packets and retransmission of lost ones.
 
 use super::flow::State;
+use super::offload::Push;
+use super::pacer::Pacing;
 use super::sender::{Probe, Sender};
+use super::small_queue::Allowance;
 use super::timer::{Alarm, until_timeout};
 use super::usage;
 use crate::Time;
 use crate::cc::{EcnMode, Recovery};
-use crate::net::packet::{Flags, HEADER_BYTES, Kind, Packet, timestamp_ms};
+use crate::net::packet::{Flags, Kind, Packet, timestamp_ms};
+
+/// Longest time between window probes (Linux: `TCP_RTO_MAX`), and how often it may double before.
+const MAX_PROBE_WAIT: Time = Time::from_secs(120);
+const MAX_PROBE_BACK_OFF: u32 = 10;
 
 /// Packets to send and events to record; the caller empties it.
 #[derive(Debug, Default)]
@@ -15,6 +22,8 @@ pub struct Outbox {
     pub packets: Vec<Packet>,
     /// Rows for the `events` table.
     pub events: Vec<Event>,
+    /// Packets that the queue of the host has dropped.
+    pub dropped: Vec<Packet>,
     /// Index into the table of hops at which packets start.
     pub hop: u32,
 }
@@ -65,7 +74,11 @@ impl Sender {
     /// Sends new packets while the window, the receiver and pacing allow.
     #[inline]
     pub(super) fn transmit(&mut self, out: &mut Outbox) {
-        self.transmit_at_most(u32::MAX, out);
+        if self.offload.is_some() {
+            self.transmit_bursts(Push::Pending, out);
+        } else {
+            self.transmit_at_most(u32::MAX, out);
+        }
     }
 
     /// Sends at most `most` new packets; returns their number.
@@ -73,11 +86,16 @@ impl Sender {
     pub(super) fn transmit_at_most(&mut self, most: u32, out: &mut Outbox) -> u32 {
         let has_more = self.flow.nxt < self.application.written;
         let mut sent = 0;
+        let mut by_window = false;
         while self.flow.nxt < self.application.written && sent < most {
-            if self.flow.in_flight() >= self.control.cwnd
-                || self.flow.nxt >= self.window_end
-                || self.is_paced_out()
-            {
+            if self.flow.in_flight() >= self.control.cwnd || self.is_paced_out() {
+                break;
+            }
+            if self.flow.nxt >= self.window_end {
+                by_window = true;
+                break;
+            }
+            if self.waits_for_device(self.flow.nxt, Allowance::Whole, out) {
                 break;
             }
             if self.flow.packets_out() == 0 {
@@ -85,22 +103,48 @@ impl Sender {
             }
             self.send_new(out);
             sent += 1;
+            if self.send_buffer.is_some() {
+                self.after_sending_from_buffer(out);
+            }
         }
         // Only a sender with data to send validates its window.
         if has_more {
-            self.after_transmission(sent);
+            if by_window || self.limits.is_limited() {
+                self.limits.on_transmission(by_window, self.flow.now);
+            }
+            self.after_transmission(sent, false);
         }
+        self.set_timer_after_transmission(sent);
+        if by_window {
+            self.await_window();
+        }
+        sent
+    }
+
+    #[inline]
+    pub(super) fn set_timer_after_transmission(&mut self, sent: u32) {
         let timer_due = std::mem::take(&mut self.timer_due);
         if sent > 0 {
             self.schedule_probe_from_oldest();
         } else if timer_due {
             self.set_timer();
         }
-        sent
     }
 
-    fn after_transmission(&mut self, sent: u32) {
-        let is_cwnd_limited = self.flow.in_flight() >= self.control.cwnd;
+    /// Sets the timer of a window probe if nothing is in flight and no other is set.
+    #[cold]
+    pub(super) fn await_window(&mut self) {
+        if self.flow.packets_out() == 0 && self.timer.pending().is_none() {
+            let rto = self.flow.rtt.rto();
+            let wait =
+                Time::from_ns(rto.ns() << self.window_probes.min(MAX_PROBE_BACK_OFF)).min(MAX_PROBE_WAIT);
+            self.timer.set(Alarm::Window, self.flow.now, wait);
+        }
+    }
+
+    /// Validates the window after a transmission of `sent` packets. `is_waiting`: a burst waits for room in the window.
+    pub(super) fn after_transmission(&mut self, sent: u32, is_waiting: bool) {
+        let is_cwnd_limited = is_waiting || self.flow.in_flight() >= self.control.cwnd;
         if sent > 0 || is_cwnd_limited {
             let is_unused = usage::validate(&mut self.flow, &self.control, is_cwnd_limited);
             // An algorithm with a window from a model accounts for unused window itself.
@@ -114,7 +158,11 @@ impl Sender {
     }
 
     /// Restarts after idle time: all data was acknowledged, and the window may be stale.
-    fn on_first_of_flight(&mut self, out: &mut Outbox) {
+    pub(super) fn on_first_of_flight(&mut self, out: &mut Outbox) {
+        if self.timer.pending() == Some(Alarm::Window) {
+            self.timer.clear();
+            self.window_probes = 0;
+        }
         if self.flow.ticked_since(self.flow.last_sent) > self.flow.rtt.rto()
             && self.needs.recovery == Recovery::Prr
             && self.setup.host.slow_start_after_idle
@@ -125,8 +173,10 @@ impl Sender {
         }
     }
 
-    fn is_paced_out(&self) -> bool {
-        self.pacer.as_ref().is_some_and(|pacer| pacer.next() > self.flow.now)
+    pub(super) fn is_paced_out(&mut self) -> bool {
+        let Some(pacer) = &mut self.pacer else { return false };
+        pacer.is_awaited = pacer.pacing == Pacing::Socket && pacer.next() > self.flow.now;
+        pacer.is_awaited
     }
 
     fn schedule_probe_from_oldest(&mut self) {
@@ -139,40 +189,45 @@ impl Sender {
     #[inline]
     fn send_new(&mut self, out: &mut Outbox) {
         let number = self.flow.nxt;
-        let mut packet = self.data_packet(number);
+        let departure = self.departure();
+        let mut packet = self.data_packet(number, departure);
         if self.ecn.negotiated {
             packet.ecn = self.needs.ecn.max(EcnMode::Classic).code_point();
             if std::mem::take(&mut self.ecn.cwr_due) {
                 packet.flags = packet.flags.with(Flags::CWR);
             }
         }
-        self.before_sending(packet.size_bytes);
-        let sent = self.rate.on_send(&mut self.flow);
+        self.before_sending(1, packet.size_bytes - self.setup.header_bytes());
+        let sent = self.rate.on_send(&mut self.flow, departure);
         self.board.push(&mut self.flow, sent);
-        out.send(packet);
+        self.emit(packet, departure, out);
     }
 
-    fn data_packet(&self, number: u32) -> Packet {
+    pub(super) fn data_packet(&self, number: u32, departure: Time) -> Packet {
         let mut packet = Packet::new(Kind::Data, self.setup.flow);
         packet.number = number;
-        packet.size_bytes = HEADER_BYTES + self.payload_bytes(number);
-        packet.ts_val_ms = self.timestamp(self.flow.now);
+        packet.size_bytes = self.setup.header_bytes() + self.payload_bytes(number);
+        if self.setup.timestamps {
+            packet.ts_val_ms = self.timestamp(departure);
+            packet.ts_echo_ms = self.echo_ms;
+        }
         if self.application.closed && number + 1 == self.application.written {
             packet.flags = Flags::FIN;
         }
         packet
     }
 
+    /// Prepares the transmission of `packets` packets at once, with `payload_bytes` of payload.
     #[inline]
-    fn before_sending(&mut self, size_bytes: u32) {
+    pub(super) fn before_sending(&mut self, packets: u32, payload_bytes: u32) {
         if self.flow.in_flight() == 0 {
             self.cc.on_tx_start(&self.flow, &mut self.control);
         }
         self.flow.last_sent = self.flow.now;
-        self.counts.sent_packets += 1;
+        self.counts.sent_packets += u64::from(packets);
         if let Some(pacer) = &mut self.pacer {
             let rate = pacer.bit_per_s(&self.control);
-            pacer.on_send(size_bytes - HEADER_BYTES, self.flow.now, rate);
+            pacer.on_send(packets, payload_bytes, self.flow.now, rate);
             self.flow.next_send = pacer.next();
         }
     }
@@ -182,9 +237,17 @@ impl Sender {
         let mut retransmitted_oldest = false;
         while self.flow.in_flight() < self.control.cwnd && !self.is_paced_out() {
             let Some(number) = self.board.next_to_retransmit(&self.flow) else { break };
-            self.retransmit(number, out);
+            if self.waits_for_device(number, Allowance::Double, out) || self.is_in_device(number) {
+                break;
+            }
+            let packets = if self.offload.is_some() {
+                self.retransmit_burst(number, out)
+            } else {
+                self.retransmit(number, out);
+                1
+            };
             if self.in_reduction() {
-                self.prr.on_sent(1);
+                self.prr.on_sent(packets);
             }
             retransmitted_oldest |= number == self.flow.una;
         }
@@ -195,22 +258,42 @@ impl Sender {
 
     /// Retransmits packet `number` and counts it in the network.
     pub(super) fn retransmit(&mut self, number: u32, out: &mut Outbox) {
-        self.retransmit_uncounted(number, out);
-        self.board.count_retransmission(number, &mut self.flow);
-        self.undo.on_retransmission(timestamp_ms(self.flow.now));
+        let departure = self.retransmit_uncounted(number, out);
+        self.count_retransmission(number, departure);
     }
 
-    fn retransmit_uncounted(&mut self, number: u32, out: &mut Outbox) {
-        let mut packet = self.data_packet(number);
+    pub(super) fn count_retransmission(&mut self, number: u32, departure: Time) {
+        self.board.count_retransmission(number, &mut self.flow);
+        self.undo.on_retransmission(timestamp_ms(departure));
+    }
+
+    /// Retransmits packet `number`; returns its departure time.
+    fn retransmit_uncounted(&mut self, number: u32, out: &mut Outbox) -> Time {
+        let departure = self.departure();
+        self.before_sending(1, self.payload_bytes(number));
+        self.retransmit_begun(number, departure, out);
+        if self.offload.is_some() {
+            self.board.begin_burst(number, &self.flow);
+            self.board.begin_burst(number + 1, &self.flow);
+        }
+        departure
+    }
+
+    /// Retransmits a packet after [`Sender::before_sending`].
+    #[inline]
+    pub(super) fn retransmit_begun(&mut self, number: u32, departure: Time, out: &mut Outbox) {
+        let mut packet = self.data_packet(number, departure);
         // Otherwise not ECN-capable, so that a mark cannot hide a second loss (RFC 3168, 6.1.5).
         if self.ecn.negotiated && self.needs.ecn >= EcnMode::PerPacket {
             packet.ecn = self.needs.ecn.code_point();
         }
-        self.before_sending(packet.size_bytes);
         self.counts.retransmitted_packets += 1;
-        let sent = self.rate.on_send(&mut self.flow);
+        let sent = self.rate.on_send(&mut self.flow, departure);
         self.board.on_retransmission(number, sent);
-        out.send(packet);
+        if self.send_buffer.as_ref().is_some_and(|buffer| buffer.has_push(number)) {
+            packet.flags = packet.flags.with(Flags::PSH);
+        }
+        self.emit(packet, departure, out);
     }
 
     /// Sends a tail loss probe when its timer fires: a new packet, or the last one again, to elicit an ACK.
@@ -219,17 +302,23 @@ impl Sender {
         if self.flow.packets_out() == 0 {
             return self.timer.clear();
         }
-        if self.probe.is_none() {
-            let is_retransmission =
-                if self.flow.nxt < self.application.written && self.flow.nxt < self.window_end {
-                    self.send_new(out);
-                    self.after_transmission(1);
-                    false
-                } else {
-                    self.retransmit_uncounted(self.flow.nxt - 1, out);
-                    true
-                };
-            self.probe = Some(Probe { high: self.flow.nxt, is_retransmission });
+        let has_new = self.flow.nxt < self.application.written && self.flow.nxt < self.window_end;
+        let is_held = if has_new {
+            self.waits_for_device(self.flow.nxt, Allowance::Whole, out)
+        } else {
+            self.is_in_device(self.flow.nxt - 1)
+        };
+        if self.probe.is_none() && !is_held {
+            if !has_new {
+                self.retransmit_uncounted(self.flow.nxt - 1, out);
+            } else if self.offload.is_none() {
+                self.send_new(out);
+                self.after_transmission(1, false);
+            } else if self.transmit_bursts(Push::Probe, out) == 0 {
+                // Pacing does not allow a probe now.
+                return self.timer.rearm(&self.flow, &self.board);
+            }
+            self.probe = Some(Probe { high: self.flow.nxt, is_retransmission: !has_new });
             self.counts.probes += 1;
             out.events.push(Event::Probe);
             // The timeout counts from the probe.

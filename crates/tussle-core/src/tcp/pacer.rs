@@ -12,9 +12,23 @@ const SLOW_START_PERCENT: u64 = 200;
 /// Gain in congestion avoidance, in percent (Linux: `tcp_pacing_ca_ratio`).
 const AVOIDANCE_PERCENT: u64 = 120;
 
+/// What paces the packets of a sender (Linux: `sk_pacing_status`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pacing {
+    /// Nothing; the pacing rate only limits what the device holds.
+    Off,
+    /// The sender waits before it sends.
+    Socket,
+    /// The sender gives packets a departure time, for which the queue of the device waits.
+    Queue,
+}
+
 /// Pacing state of a sender.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pacer {
+    pub(crate) pacing: Pacing,
+    /// Whether the sender waits for the next departure time (Linux: whether `pacing_timer` is set).
+    pub(crate) is_awaited: bool,
     next: Time,
     packets: u64,
     /// Rate of the window at the last ACK (Linux: `sk_pacing_rate`). Events between ACKs, such as idle time
@@ -23,6 +37,11 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
+    /// A pacer without a rate.
+    pub(crate) fn new(pacing: Pacing) -> Pacer {
+        Pacer { pacing, is_awaited: false, next: Time::ZERO, packets: 0, window_bit_per_s: None }
+    }
+
     /// Time at which the next packet may leave.
     pub(crate) fn next(&self) -> Time {
         self.next
@@ -38,9 +57,12 @@ impl Pacer {
         control.pacing_bit_per_s.or(self.window_bit_per_s)
     }
 
-    /// Records the transmission of `bytes` of payload at `now`.
-    pub(crate) fn on_send(&mut self, bytes: u32, now: Time, bit_per_s: Option<u64>) {
-        self.packets += 1;
+    /// Records the transmission of `packets` packets with `bytes` of payload at `now`.
+    pub(crate) fn on_send(&mut self, packets: u32, bytes: u32, now: Time, bit_per_s: Option<u64>) {
+        if self.pacing == Pacing::Off {
+            return;
+        }
+        self.packets += u64::from(packets);
         let prior = self.next;
         let left = prior.max(now);
         self.next = left;
@@ -73,15 +95,15 @@ mod tests {
     /// 10 packets leave at once; then 1500 bytes at 12 Mbit/s take 1 ms each.
     #[test]
     fn packets_after_the_first_ten_are_spaced() {
-        let mut pacer = Pacer::default();
+        let mut pacer = Pacer::new(Pacing::Socket);
         let now = Time::from_ms(5);
         for _ in 0..10 {
             assert_eq!(pacer.next().max(now), now);
-            pacer.on_send(1500, now, Some(12_000_000));
+            pacer.on_send(1, 1500, now, Some(12_000_000));
         }
         assert_eq!(pacer.next(), Time::from_ms(6));
         // 0.3 ms late: the next gap is 0.7 ms.
-        pacer.on_send(1500, Time::from_us(6300), Some(12_000_000));
+        pacer.on_send(1, 1500, Time::from_us(6300), Some(12_000_000));
         assert_eq!(pacer.next(), Time::from_ms(7));
     }
 }

@@ -7,7 +7,7 @@ use crate::Time;
 /// Recoveries for which a widened reordering window is kept (RFC 8985, 6.2, step 4).
 const PERSIST_RECOVERIES: u32 = 16;
 /// Packets sacked above a hole that prove a loss if no reordering was seen (RFC 8985, 6.2, step 4).
-const DUP_THRESHOLD: u32 = 3;
+pub(crate) const DUP_THRESHOLD: u32 = 3;
 /// Largest recorded reordering, in packets (Linux: `tcp_max_reordering`).
 const MAX_REORDERING: u32 = 300;
 

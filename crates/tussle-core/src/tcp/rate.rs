@@ -5,6 +5,7 @@
 use super::flow::{Flow, Limit, RateSample};
 use super::rack::age_us;
 use super::scoreboard::Sent;
+use crate::Time;
 
 /// Delivery-rate estimator of one flow.
 #[derive(Clone, Debug, Default)]
@@ -31,10 +32,10 @@ struct Newest {
 }
 
 impl RateEstimator {
-    /// Record of a packet sent now.
+    /// Record of a packet whose departure time is `departure`.
     #[inline]
-    pub(crate) fn on_send(&mut self, flow: &mut Flow) -> Sent {
-        let at_us = flow.now.us();
+    pub(crate) fn on_send(&mut self, flow: &mut Flow, departure: Time) -> Sent {
+        let at_us = departure.us();
         if flow.packets_out() == 0 {
             self.flight_start_us = at_us;
             flow.delivered_at_us = at_us;
@@ -119,7 +120,6 @@ impl RateEstimator {
 mod tests {
     use super::super::scoreboard::Scoreboard;
     use super::*;
-    use crate::Time;
 
     /// Packets 0 to 9 are sent; 1 and 2 are detected as lost, then 9 arrives.
     #[test]
@@ -127,7 +127,7 @@ mod tests {
         let mut flow = Flow::new(250, 1448);
         let (mut rate, mut board) = (RateEstimator::default(), Scoreboard::new());
         for _ in 0..10 {
-            let sent = rate.on_send(&mut flow);
+            let sent = rate.on_send(&mut flow, Time::ZERO);
             board.push(&mut flow, sent);
         }
         flow.now = Time::from_ms(10);
@@ -149,7 +149,7 @@ mod tests {
         let mut flow = Flow::new(250, 1448);
         let (mut rate, mut board) = (RateEstimator::default(), Scoreboard::new());
         let mut send = |rate: &mut RateEstimator, flow: &mut Flow| {
-            let sent = rate.on_send(flow);
+            let sent = rate.on_send(flow, flow.now);
             board.push(flow, sent);
             sent.limit()
         };

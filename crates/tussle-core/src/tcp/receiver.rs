@@ -3,13 +3,16 @@
 use std::cmp::Ordering;
 
 use super::delack::{Decision, DelayedAck, Path, QUICK_ACKS};
+use super::merging::Merged;
 use super::output::Outbox;
 use super::ranges::Ranges;
+use super::receive_buffer::{Arrival, ReceiveBuffer, ReceiveBufferSetup};
 use super::rtt::RttEstimator;
 use super::sack_list::{SackList, Urgency};
+use super::window_rtt::WindowRtt;
 use crate::Time;
 use crate::cc::EcnMode;
-use crate::net::packet::{Block, Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms};
+use crate::net::packet::{Block, Ecn, Flags, Kind, Packet, Sacks, header_bytes, timestamp_ms};
 use crate::run::{Host, MAX_WINDOW_PACKETS};
 
 /// SACKs sent at once before they are spaced out (Linux: `TCP_FASTRETRANS_THRESH`).
@@ -22,6 +25,8 @@ const MAX_COMPRESSION_DELAY: Time = Time::from_ms(1);
 const FIRST_WINDOW_BYTES: u64 = 65_535;
 /// Slack of the timer of delayed SACKs, which always fires at its end (Linux: `tcp_comp_sack_slack_ns`).
 const COMPRESSION_SLACK: Time = Time::from_us(100);
+/// Number of an ACK by which a sender asks for the window. (The handshake's has number 0.)
+pub(super) const WINDOW_PROBE: u32 = 1;
 /// Packets acknowledged at once after a congestion mark, or after a packet that should have been ECN-capable.
 const QUICK_ACKS_ON_MARK: u32 = 2;
 
@@ -34,14 +39,28 @@ pub struct ReceiverSetup {
     pub host: Host,
     /// Whether both ends negotiated SACK.
     pub sack: bool,
+    /// Whether both ends negotiated timestamps.
+    pub timestamps: bool,
     /// Payload of a full packet.
     pub mss_bytes: u32,
     /// Largest window that the receiver advertises.
-    pub window_bytes: u64,
+    pub window: LargestWindow,
     /// ECN feedback of the receiver.
     pub ecn: EcnMode,
     /// Offset of the receiver's timestamps (Linux: `tsoffset`).
     pub timestamp_offset_ms: u32,
+}
+
+/// Largest window of a receiver.
+#[derive(Clone, Copy, Debug)]
+pub enum LargestWindow {
+    /// A number of bytes, up to which the window grows by two segments for each packet.
+    Bytes(u64),
+    /// What the buffer in the host's settings allows; an application that sets its size makes it a number of bytes.
+    OfBuffer {
+        /// Window that the application set.
+        fixed_bytes: Option<u64>,
+    },
 }
 
 /// ECN state of the receiver. [RFC 3168, 6.1.3](https://www.rfc-editor.org/rfc/rfc3168#section-6.1.3)
@@ -65,8 +84,8 @@ struct AckSent(bool);
 enum Connection {
     /// Waiting for a SYN.
     Listen,
-    /// The first SYN-ACK was sent at `since`.
-    SynReceived { since: Time },
+    /// The first SYN-ACK was sent at `since`; `repeated`: not the only one.
+    SynReceived { since: Time, repeated: bool },
     /// Open.
     Established,
 }
@@ -86,6 +105,8 @@ pub struct Receiver {
     delack: DelayedAck,
     ecn: EcnReceiver,
     rtt: RttEstimator,
+    /// RTT estimate from data, without timestamps.
+    window_rtt: WindowRtt,
     /// Timestamp to echo, in ms (RFC 7323, 4.3).
     ts_recent_ms: u32,
     connection: Connection,
@@ -106,13 +127,30 @@ pub struct Receiver {
     /// Advertised window, and its number of full packets.
     window_bytes: u64,
     window_packets: u32,
+    /// Size up to which the window grows; with a buffer, the window is the buffer's.
+    largest_window_bytes: u64,
+    buffer: Option<Box<ReceiveBuffer>>,
     finished: Option<Time>,
+    /// Packets that arrived at this instant and are to be processed, on a host with offloads.
+    merged: Option<Merged>,
 }
 
 impl Receiver {
     /// A receiver that waits for a SYN.
     pub fn new(setup: ReceiverSetup) -> Receiver {
-        let window_bytes = setup.window_bytes.min(FIRST_WINDOW_BYTES);
+        let buffer = ReceiveBuffer::of(&setup).map(Box::new);
+        let largest_window_bytes = match setup.window {
+            LargestWindow::Bytes(bytes) if buffer.is_none() => bytes,
+            _ => u64::MAX,
+        };
+        let first_bytes = setup
+            .host
+            .initial_rwnd
+            .map_or(FIRST_WINDOW_BYTES, |packets| u64::from(packets * setup.mss_bytes));
+        let window_bytes =
+            buffer.as_ref().map_or(largest_window_bytes.min(first_bytes).min(FIRST_WINDOW_BYTES), |buffer| {
+                buffer.first_window_bytes().into()
+            });
         Receiver {
             setup,
             next: 0,
@@ -123,6 +161,7 @@ impl Receiver {
             delack: DelayedAck::new(setup.host.hz),
             ecn: EcnReceiver::default(),
             rtt: RttEstimator::new(setup.host.hz),
+            window_rtt: WindowRtt::default(),
             ts_recent_ms: 0,
             connection: Connection::Listen,
             ack_now: false,
@@ -136,7 +175,10 @@ impl Receiver {
             short_last: None,
             window_bytes,
             window_packets: full_packets(window_bytes, setup.mss_bytes),
+            largest_window_bytes,
+            buffer,
             finished: None,
+            merged: None,
         }
     }
 
@@ -176,27 +218,106 @@ impl Receiver {
     pub fn on_packet(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
         match packet.kind {
             Kind::Syn => self.on_syn(packet, now, out),
-            Kind::Data => self.on_data(packet, now, out),
+            Kind::Data => {
+                let (prior_next, has_buffer) = (self.next, self.buffer.is_some());
+                if has_buffer {
+                    self.before_data(packet, now);
+                }
+                self.on_data(packet, now, out);
+                if has_buffer {
+                    let is_pushed = packet.number == prior_next && packet.flags.has(Flags::PSH);
+                    self.read(prior_next, is_pushed, now, out);
+                }
+            }
             Kind::Ack => {
                 self.establish(now);
                 self.ts_recent_ms = packet.ts_val_ms;
+                if packet.number == WINDOW_PROBE {
+                    self.send_ack(now, out);
+                }
             }
             Kind::SynAck | Kind::Datagram => {}
         }
     }
 
+    /// Whether packets that arrive at one instant are processed as one.
+    #[inline]
+    pub fn merges(&self) -> bool {
+        self.setup.host.offloads
+    }
+
+    /// Takes a packet that arrived at `now`, to be processed by [`Receiver::process_merged`] at the end of this instant.
+    /// Packets before it that it does not continue are processed first.
+    pub fn merge(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
+        if self.merged.as_mut().is_some_and(|merged| merged.add(packet)) {
+            return;
+        }
+        self.process_merged(now, out);
+        self.merged = Some(Merged::new(packet));
+    }
+
+    /// Whether packets wait to be processed.
+    pub fn holds_packets(&self) -> bool {
+        self.merged.is_some()
+    }
+
+    /// Processes the packets that have arrived at this instant.
+    pub fn process_merged(&mut self, now: Time, out: &mut Outbox) {
+        let Some(merged) = self.merged.take() else { return };
+        let mut ack_sent = AckSent(false);
+        let mut is_data = false;
+        let (mut prior_next, mut is_pushed) = (self.next, false);
+        for packet in merged.packets() {
+            if packet.kind == Kind::Data {
+                if !is_data && self.buffer.is_some() {
+                    self.note_echo(&packet, now);
+                    prior_next = self.next;
+                }
+                is_data = true;
+                self.hold_in_order(&packet, now);
+                is_pushed = packet.number == self.next && packet.flags.has(Flags::PSH);
+                let before = self.dsack;
+                if self.take_data(&packet, now, out) == AckSent(true) {
+                    ack_sent = AckSent(true);
+                }
+                // Duplicates that are processed as one are reported together.
+                if let (Some(before), Some(dsack)) = (before, &mut self.dsack)
+                    && before.end == dsack.start
+                {
+                    dsack.start = before.start;
+                }
+            } else {
+                self.on_packet(&packet, now, out);
+            }
+        }
+        if is_data && ack_sent == AckSent(false) {
+            self.acknowledge(now, out);
+        }
+        if self.buffer.is_some() {
+            self.read(prior_next, is_pushed, now, out);
+        }
+    }
+
     fn on_syn(&mut self, syn: &Packet, now: Time, out: &mut Outbox) {
         match self.connection {
-            Connection::Listen => self.connection = Connection::SynReceived { since: now },
-            Connection::SynReceived { .. } => {}
+            Connection::Listen => {
+                self.connection = Connection::SynReceived { since: now, repeated: false };
+            }
+            Connection::SynReceived { since, .. } => {
+                self.connection = Connection::SynReceived { since, repeated: true };
+            }
             // A duplicate SYN that later packets have overtaken.
             Connection::Established => return,
         }
         self.ts_recent_ms = syn.ts_val_ms;
         self.ecn.negotiated = self.setup.ecn > EcnMode::Off && syn.flags.has(Flags::ECE.with(Flags::CWR));
         let mut syn_ack = Packet::new(Kind::SynAck, self.setup.flow);
-        syn_ack.ts_val_ms = self.timestamp(now);
-        syn_ack.ts_echo_ms = syn.ts_val_ms;
+        if self.setup.timestamps {
+            syn_ack.ts_val_ms = self.timestamp(now);
+            syn_ack.ts_echo_ms = syn.ts_val_ms;
+        } else {
+            syn_ack.omit_timestamps(self.setup.sack);
+        }
         syn_ack.window_packets = self.window_packets;
         if self.ecn.negotiated {
             syn_ack.flags = Flags::ECE;
@@ -211,10 +332,18 @@ impl Receiver {
     /// Establishes the connection by the third packet of the handshake, or by data that prove its
     /// transmission.
     fn establish(&mut self, now: Time) {
-        if let Connection::SynReceived { since } = self.connection {
-            let rtt_us = u32::try_from(now.since(since).us()).unwrap_or(u32::MAX);
-            self.rtt.update(rtt_us, 0, 0);
+        if let Connection::SynReceived { since, repeated } = self.connection {
+            // Without timestamps nothing shows which of several answers arrived.
+            if repeated && !self.setup.timestamps {
+                self.rtt.on_unknown_handshake();
+            } else {
+                let rtt_us = u32::try_from(now.since(since).us()).unwrap_or(u32::MAX);
+                self.rtt.update(rtt_us, 0, 0);
+            }
             self.connection = Connection::Established;
+            if let Some(buffer) = &mut self.buffer {
+                buffer.on_established(now);
+            }
         }
     }
 
@@ -227,8 +356,68 @@ impl Receiver {
         }
     }
 
+    /// Processes the arrival of a packet that takes room in the buffer.
+    #[inline(never)]
+    fn before_data(&mut self, packet: &Packet, now: Time) {
+        self.note_echo(packet, now);
+        self.hold_in_order(packet, now);
+    }
+
+    /// Measures the RTT by the timestamp that a full packet echoes.
+    fn note_echo(&mut self, packet: &Packet, now: Time) {
+        self.establish(now);
+        if let Some(buffer) = &mut self.buffer
+            && packet.size_bytes == self.setup.mss_bytes + header_bytes(self.setup.timestamps)
+        {
+            let echoed_ms = packet.ts_echo_ms.wrapping_sub(self.setup.timestamp_offset_ms);
+            buffer.on_echo(echoed_ms, timestamp_ms(now));
+        }
+    }
+
+    /// Puts a packet that arrives in order into the buffer.
+    fn hold_in_order(&mut self, packet: &Packet, now: Time) {
+        let next = self.next_byte() + u64::from(self.setup.mss_bytes);
+        if let Some(buffer) = &mut self.buffer
+            && packet.number == self.next
+        {
+            buffer.hold();
+            buffer.on_in_order(next, now);
+        }
+    }
+
+    /// Processes the application's reading of all packets from `prior_next` on; it reads at once. `is_pushed`: the last one
+    /// asks for it.
+    #[inline(never)]
+    fn read(&mut self, prior_next: u32, is_pushed: bool, now: Time, out: &mut Outbox) {
+        let packets = self.next - prior_next;
+        if packets == 0 {
+            return;
+        }
+        let next = self.next_byte();
+        let unacknowledged = self.next - self.acknowledged;
+        if let Some(buffer) = &mut self.buffer
+            && (buffer.on_read(packets, next, now)
+                || unacknowledged > 1
+                || (unacknowledged > 0 && is_pushed && buffer.is_empty()))
+        {
+            self.send_ack(now, out);
+        }
+    }
+
+    /// First byte still missing, as the buffer counts.
+    fn next_byte(&self) -> u64 {
+        u64::from(self.next) * u64::from(self.setup.mss_bytes)
+    }
+
     #[inline]
     fn on_data(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
+        if self.take_data(packet, now, out) == AckSent(false) {
+            self.acknowledge(now, out);
+        }
+    }
+
+    #[inline]
+    fn take_data(&mut self, packet: &Packet, now: Time, out: &mut Outbox) -> AckSent {
         self.establish(now);
         self.received_packets += 1;
         if packet.number <= self.acknowledged {
@@ -248,21 +437,20 @@ impl Receiver {
                 self.delack.on_trouble(self.path().quick_acks);
             }
             Ordering::Equal => self.process_in_order(packet, now),
-            Ordering::Greater => {
-                if self.process_out_of_order(packet, now, out) == AckSent(true) {
-                    return;
-                }
-            }
+            Ordering::Greater => return self.process_out_of_order(packet, now, out),
         }
-        self.acknowledge(now, out);
+        AckSent(false)
     }
 
     #[inline]
     fn process_in_order(&mut self, packet: &Packet, now: Time) {
         self.delack.on_data(now, self.path());
-        self.grow_window();
+        if !self.setup.timestamps {
+            self.window_rtt.on_data(self.next + 1, self.window_packets, now);
+        }
+        self.grow_window(Arrival::InOrder);
         self.next += 1;
-        self.delivered_bytes += u64::from(packet.size_bytes - HEADER_BYTES);
+        self.delivered_bytes += u64::from(self.payload_bytes(packet));
         if packet.flags.has(Flags::FIN) {
             self.finish(now);
         }
@@ -284,10 +472,16 @@ impl Receiver {
     /// Grows the window by two segments for each new packet, as long as the buffer has room (Linux:
     /// `tcp_grow_window`).
     #[inline]
-    fn grow_window(&mut self) {
-        if self.window_bytes < self.setup.window_bytes {
+    fn grow_window(&mut self, arrival: Arrival) {
+        if self.window_bytes < self.largest_window_bytes {
+            if let Some(buffer) = &mut self.buffer {
+                if buffer.grow_window(arrival) {
+                    self.delack.on_window_growth();
+                }
+                return;
+            }
             let grown = self.window_bytes + 2 * u64::from(self.setup.mss_bytes);
-            self.window_bytes = grown.min(self.setup.window_bytes);
+            self.window_bytes = grown.min(self.largest_window_bytes);
             self.window_packets = full_packets(self.window_bytes, self.setup.mss_bytes);
             self.delack.on_window_growth();
         }
@@ -298,6 +492,11 @@ impl Receiver {
         if self.setup.sack && self.setup.host.dsack {
             self.dsack = Some(Block { start: number, end: number + 1 });
         }
+    }
+
+    #[inline]
+    fn payload_bytes(&self, packet: &Packet) -> u32 {
+        packet.size_bytes - header_bytes(self.setup.timestamps)
     }
 
     fn bytes_of(&self, block: Block) -> u64 {
@@ -321,11 +520,16 @@ impl Receiver {
             self.out_of_order.insert(block, |_| ());
             // Without SACK an ACK with another window would not count as a duplicate.
             if self.setup.sack {
-                self.grow_window();
+                self.grow_window(Arrival::OutOfOrder);
+            }
+            if let Some(buffer) = &mut self.buffer
+                && buffer.hold_out_of_order()
+            {
+                self.delack.on_scarce_buffer();
             }
         }
         if packet.flags.has(Flags::FIN) {
-            self.short_last = Some((packet.number, packet.size_bytes - HEADER_BYTES));
+            self.short_last = Some((packet.number, self.payload_bytes(packet)));
         }
         if !self.setup.sack {
             return AckSent(false);
@@ -381,7 +585,10 @@ impl Receiver {
     fn acknowledge(&mut self, now: Time, out: &mut Outbox) {
         // More than one full packet is unacknowledged (RFC 1122, 4.2.3.2), or there is a reason for an
         // immediate ACK.
-        if self.next - self.acknowledged > 1 || self.delack.is_quick() || self.ack_now {
+        if (self.next - self.acknowledged > 1 && self.keeps_window())
+            || self.delack.is_quick()
+            || self.ack_now
+        {
             return self.send_ack(now, out);
         }
         if self.out_of_order.is_empty() {
@@ -404,13 +611,32 @@ impl Receiver {
         self.compressed += 1;
         if self.compressed_until == Time::NEVER {
             // A twentieth of a round trip spaces SACKs but does not slow down recovery.
-            let twentieth = Time::from_ns(self.path().srtt.ns() / 20);
+            let srtt = self.path().srtt;
+            let rtt = match self.buffer.as_ref().and_then(|buffer| buffer.rtt()) {
+                Some(rtt) => rtt.min(srtt),
+                None if self.setup.timestamps => srtt,
+                None => self.without_timestamps(srtt),
+            };
+            let twentieth = Time::from_ns(rtt.ns() / 20);
             self.compressed_until = now + twentieth.min(MAX_COMPRESSION_DELAY) + COMPRESSION_SLACK;
         }
     }
 
+    /// The RTT by which SACKs are spaced without timestamps: zero until a window of data has arrived, as in Linux.
+    fn without_timestamps(&self, handshake: Time) -> Time {
+        let of_data = self.window_rtt.get();
+        if handshake > Time::ZERO { handshake.min(of_data) } else { of_data }
+    }
+
+    /// Whether an ACK at this moment would not report a smaller window than the last one.
+    #[inline]
+    fn keeps_window(&self) -> bool {
+        self.buffer.as_ref().is_none_or(|buffer| buffer.keeps_window(self.next_byte()))
+    }
+
     /// Sends the delayed ACK or SACK that is due.
     pub fn on_timer(&mut self, now: Time, out: &mut Outbox) {
+        self.process_merged(now, out);
         if self.delack.fires() <= now {
             self.delack.on_timer(self.path());
             self.send_ack(now, out);
@@ -419,21 +645,41 @@ impl Receiver {
         }
     }
 
+    /// Sets the window of an ACK to what the buffer offers.
+    #[inline(never)]
+    fn select_window(&mut self) {
+        let next = self.next_byte();
+        let Some(buffer) = &mut self.buffer else { return };
+        let selected = buffer.select(next);
+        if selected.is_scarce {
+            self.delack.on_scarce_buffer();
+        }
+        self.window_packets = full_packets(selected.window_bytes.into(), self.setup.mss_bytes);
+    }
+
     fn send_ack(&mut self, now: Time, out: &mut Outbox) {
+        if self.buffer.is_some() {
+            self.select_window();
+        }
         let mut ack = Packet::new(Kind::Ack, self.setup.flow);
         ack.number = self.next;
         ack.window_packets = self.window_packets;
-        ack.ts_val_ms = self.timestamp(now);
-        ack.ts_echo_ms = self.ts_recent_ms;
+        if self.setup.timestamps {
+            ack.ts_val_ms = self.timestamp(now);
+            ack.ts_echo_ms = self.ts_recent_ms;
+        } else {
+            ack.omit_timestamps(false);
+        }
         if self.ecn.echoing {
             ack.flags = Flags::ECE;
         }
         let mut sacks = Sacks::default();
+        let most = Sacks::most(self.setup.timestamps);
         if let Some(block) = self.dsack.take() {
-            sacks.push(block);
+            sacks.push(block, most);
         }
         if self.setup.sack && !self.out_of_order.is_empty() {
-            self.sack_list.fill(&mut sacks);
+            self.sack_list.fill(&mut sacks, most);
         }
         ack.set_sacks(sacks);
         out.send(ack);
@@ -445,6 +691,21 @@ impl Receiver {
     }
 }
 
+impl ReceiveBuffer {
+    /// The buffer of a receiver; `None` if its window has a size of its own.
+    fn of(setup: &ReceiverSetup) -> Option<ReceiveBuffer> {
+        let LargestWindow::OfBuffer { fixed_bytes } = setup.window else { return None };
+        setup.host.rmem.map(|sizes| {
+            ReceiveBuffer::new(ReceiveBufferSetup {
+                host: setup.host,
+                sizes,
+                mss_bytes: setup.mss_bytes,
+                fixed_window_bytes: fixed_bytes,
+            })
+        })
+    }
+}
+
 /// Number of full packets in a window.
 fn full_packets(window_bytes: u64, mss_bytes: u32) -> u32 {
     let packets = window_bytes / u64::from(mss_bytes);
@@ -452,209 +713,4 @@ fn full_packets(window_bytes: u64, mss_bytes: u32) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Test fixture that delivers data packets to a receiver and returns its ACKs.
-    struct Fixture {
-        receiver: Receiver,
-        out: Outbox,
-    }
-
-    impl Fixture {
-        fn new(ecn: EcnMode) -> Fixture {
-            let setup = ReceiverSetup {
-                flow: 0,
-                host: Host::default(),
-                sack: true,
-                mss_bytes: 1448,
-                window_bytes: 65_535,
-                ecn,
-                timestamp_offset_ms: 0,
-            };
-            let mut receiver = Receiver::new(setup);
-            let mut out = Outbox::default();
-            let mut syn = Packet::new(Kind::Syn, 0);
-            syn.flags = Flags::ECE.with(Flags::CWR);
-            receiver.on_packet(&syn, Time::ZERO, &mut out);
-            receiver.on_packet(&Packet::new(Kind::Ack, 0), Time::from_ms(100), &mut out);
-            out.packets.clear();
-            Fixture { receiver, out }
-        }
-
-        /// A receiver after the quick ACKs of the start: packets 0 to 15 have arrived, one per millisecond.
-        fn settled() -> Fixture {
-            let mut fixture = Fixture::new(EcnMode::Off);
-            for number in 0..16 {
-                fixture.data(number, 200.0 + f64::from(number));
-            }
-            fixture
-        }
-
-        fn data(&mut self, number: u32, at_ms: f64) -> Vec<Packet> {
-            self.packet(Packet { number, size_bytes: 1500, ..Packet::new(Kind::Data, 0) }, at_ms)
-        }
-
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of a test")]
-        fn packet(&mut self, packet: Packet, at_ms: f64) -> Vec<Packet> {
-            self.receiver.on_packet(&packet, Time::from_us((at_ms * 1000.0) as u64), &mut self.out);
-            std::mem::take(&mut self.out.packets)
-        }
-
-        fn wait(&mut self) -> (Time, Vec<Packet>) {
-            let at = self.receiver.wake();
-            self.receiver.on_timer(at, &mut self.out);
-            (at, std::mem::take(&mut self.out.packets))
-        }
-    }
-
-    fn acknowledged(acks: &[Packet]) -> Vec<u32> {
-        acks.iter().map(|ack| ack.number).collect()
-    }
-
-    fn blocks(ack: &Packet) -> Vec<(u32, u32)> {
-        ack.sacks.as_slice().iter().map(|block| (block.start, block.end)).collect()
-    }
-
-    /// With the RTT of a satellite link, the first SYN-ACK is still in the network when the SYN is
-    /// retransmitted.
-    #[test]
-    fn the_handshake_is_timed_from_its_first_answer() {
-        let setup = ReceiverSetup {
-            flow: 0,
-            host: Host::default(),
-            sack: true,
-            mss_bytes: 1448,
-            window_bytes: 65_535,
-            ecn: EcnMode::Off,
-            timestamp_offset_ms: 0,
-        };
-        let mut fixture = Fixture { receiver: Receiver::new(setup), out: Outbox::default() };
-        let syn = Packet::new(Kind::Syn, 0);
-        assert_eq!(fixture.packet(syn, 650.0).len(), 1);
-        assert_eq!(fixture.packet(syn, 1650.0).len(), 1, "the answer may be lost");
-        fixture.packet(Packet::new(Kind::Ack, 0), 1950.0);
-        assert_eq!(fixture.receiver.path().srtt, Time::from_ms(1300));
-        assert_eq!(fixture.packet(syn, 2650.0), [], "a duplicate that later packets have overtaken");
-    }
-
-    /// From 65 535 bytes, 45 packets, by two for each packet, to 65 535 + 20 × 2896 = 123 455 bytes, 85
-    /// packets. The sixteen quick ACKs are left over: growing does not use them up.
-    #[test]
-    fn the_window_grows_by_two_for_each_packet_and_every_one_is_acknowledged() {
-        let mut fixture = Fixture::new(EcnMode::Off);
-        fixture.receiver.setup.window_bytes = 123_455;
-        let acks: Vec<_> =
-            (0..44).flat_map(|number| fixture.data(number, 200.0 + f64::from(number))).collect();
-        let windows: Vec<_> = acks.iter().map(|ack| ack.window_packets).collect();
-        assert_eq!(windows[..4], [47, 49, 51, 53]);
-        assert_eq!(windows[18..21], [83, 85, 85]);
-        assert_eq!(acknowledged(&acks)[34..], [35, 36, 38, 40, 42, 44]);
-    }
-
-    #[test]
-    fn after_sixteen_quick_acks_every_second_packet_is_acknowledged() {
-        let mut fixture = Fixture::settled();
-        let acks: Vec<_> = (16..24)
-            .flat_map(|number| acknowledged(&fixture.data(number, 220.0 + f64::from(number))))
-            .collect();
-        assert_eq!(acks, [18, 20, 22, 24]);
-    }
-
-    /// Received at 232 ms, tick 58; 40 ms are 10 ticks, fired one later: 276 ms.
-    #[test]
-    fn a_lone_packet_is_acknowledged_after_forty_milliseconds() {
-        let mut fixture = Fixture::settled();
-        assert_eq!(fixture.data(16, 232.0), []);
-        let (at, acks) = fixture.wait();
-        assert_eq!((at, acknowledged(&acks)), (Time::from_ms(276), vec![17]));
-    }
-
-    /// At 240 ms, 7 ticks after the packet before (tick 53): it may wait 10 / 2 + 7 = 12 ticks, from tick 60.
-    #[test]
-    fn acks_are_delayed_longer_for_a_slower_sender() {
-        let mut fixture = Fixture::settled();
-        assert_eq!(fixture.data(16, 240.0), []);
-        assert_eq!(fixture.wait().0, Time::from_ms(292));
-    }
-
-    #[test]
-    fn a_gap_is_reported_at_once_and_its_filling_too() {
-        let mut fixture = Fixture::settled();
-        let ack = fixture.data(17, 240.0);
-        assert_eq!((acknowledged(&ack), blocks(&ack[0])), (vec![16], vec![(17, 18)]));
-        let ack = fixture.data(16, 241.0);
-        assert_eq!((acknowledged(&ack), blocks(&ack[0])), (vec![18], vec![]));
-    }
-
-    /// Three SACKs are sent at once; then one for all packets that arrive within min(1 ms, 100 ms / 20) and
-    /// 100 µs of slack.
-    #[test]
-    fn many_sacks_are_spaced_by_a_millisecond() {
-        let mut fixture = Fixture::settled();
-        let at_once: usize = (17..30).map(|number| fixture.data(number, 240.0).len()).sum();
-        assert_eq!(at_once, 3);
-        let (at, acks) = fixture.wait();
-        assert_eq!(at, Time::from_us(241_100));
-        assert_eq!(blocks(&acks[0]), [(17, 30)]);
-    }
-
-    #[test]
-    fn a_duplicate_packet_is_reported_by_dsack() {
-        let mut fixture = Fixture::settled();
-        let ack = fixture.data(3, 240.0);
-        assert_eq!((acknowledged(&ack), blocks(&ack[0])), (vec![16], vec![(3, 4)]));
-        fixture.data(18, 241.0);
-        let ack = fixture.data(18, 242.0);
-        assert_eq!(blocks(&ack[0]), [(18, 19), (18, 19)]);
-    }
-
-    #[test]
-    fn the_last_packet_is_acknowledged_at_once_and_its_short_payload_counts() {
-        let mut fixture = Fixture::settled();
-        let last = Packet { number: 17, size_bytes: 152, flags: Flags::FIN, ..Packet::new(Kind::Data, 0) };
-        fixture.packet(last, 240.0);
-        assert_eq!(fixture.receiver.finished(), None, "16 is missing");
-        let ack = fixture.data(16, 241.0);
-        assert_eq!(acknowledged(&ack), [18]);
-        assert_eq!(fixture.receiver.delivered_bytes(), 17 * 1448 + 100);
-        assert_eq!(fixture.receiver.finished(), Some(Time::from_ms(241)));
-    }
-
-    #[test]
-    fn a_mark_is_echoed_until_the_sender_has_reduced() {
-        let mut fixture = Fixture::new(EcnMode::Classic);
-        let mark = Packet { number: 0, size_bytes: 1500, ecn: Ecn::Ce, ..Packet::new(Kind::Data, 0) };
-        assert!(fixture.packet(mark, 200.0)[0].flags.has(Flags::ECE));
-        let plain = Packet { number: 1, ecn: Ecn::Ect0, ..mark };
-        assert!(fixture.packet(plain, 201.0)[0].flags.has(Flags::ECE));
-        let reduced = Packet { number: 2, flags: Flags::CWR, ..plain };
-        assert!(!fixture.packet(reduced, 202.0)[0].flags.has(Flags::ECE));
-        assert_eq!(fixture.receiver.marks(), 1);
-    }
-
-    /// Packets 0 to 15 are acknowledged by quick ACKs. Packet 16 is not marked and its ACK is delayed; 17 is
-    /// marked: the ACK of 16 is sent first, without ECE, then that of 17 with ECE.
-    #[test]
-    fn with_feedback_for_each_packet_an_ack_never_mixes_marked_and_unmarked() {
-        let mut fixture = Fixture::new(EcnMode::PerPacket);
-        let data = |number, ecn| Packet { number, ecn, size_bytes: 1500, ..Packet::new(Kind::Data, 0) };
-        for number in 0..16 {
-            fixture.packet(data(number, Ecn::Ect0), 200.0 + f64::from(number));
-        }
-        assert_eq!(fixture.packet(data(16, Ecn::Ect0), 220.0), []);
-        let acks = fixture.packet(data(17, Ecn::Ce), 220.5);
-        let found: Vec<_> = acks.iter().map(|ack| (ack.number, ack.flags.has(Flags::ECE))).collect();
-        assert_eq!(found, [(17, false), (18, true)]);
-    }
-
-    /// RFC 7323, 4.3: with packets 16 and 17 acknowledged together, the timestamp of 16 is echoed.
-    #[test]
-    fn a_delayed_ack_echoes_the_older_timestamp() {
-        let mut fixture = Fixture::settled();
-        let data =
-            |number, ts_val_ms| Packet { number, ts_val_ms, size_bytes: 1500, ..Packet::new(Kind::Data, 0) };
-        assert_eq!(fixture.packet(data(16, 500), 240.0), []);
-        assert_eq!(fixture.packet(data(17, 501), 240.5)[0].ts_echo_ms, 500);
-    }
-}
+mod tests;

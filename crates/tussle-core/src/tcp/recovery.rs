@@ -4,6 +4,7 @@
 //! for undo; the order of the steps is Linux's.
 
 use super::ack_info::{AckInfo, NextTransmission};
+use super::early_retransmit::Early;
 use super::flow::{Cause, State};
 use super::output::{Event, Outbox};
 use super::prr::{Progress, Prr};
@@ -107,8 +108,13 @@ impl Sender {
         }
         self.detect_losses(info);
         if !self.must_recover() {
-            self.open_unless_marked(info, out);
-            return NextTransmission::Usual;
+            let early = self.retransmit_early(info.ece);
+            if early != Early::Now {
+                info.set_timer &= early != Early::Later;
+                self.open_unless_marked(info, out);
+                return NextTransmission::Usual;
+            }
+            self.mark_oldest_lost();
         }
         self.enter_recovery(info.ece, out);
         if !self.detects_by_time() && self.reveals_losses(info) {
@@ -171,7 +177,7 @@ impl Sender {
         }
     }
 
-    fn enter_recovery(&mut self, ece: bool, out: &mut Outbox) {
+    pub(super) fn enter_recovery(&mut self, ece: bool, out: &mut Outbox) {
         if self.nothing_retransmitted() {
             self.undo.forget_retransmissions();
         }

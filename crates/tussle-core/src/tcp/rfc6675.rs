@@ -15,7 +15,12 @@ impl Sender {
 
     /// Whether enough packets arrived above a hole to begin recovery.
     pub(super) fn has_enough_above(&self) -> bool {
-        !self.detects_by_time() && self.flow.sacked_out + 1 > self.rack.reordering
+        !self.detects_by_time()
+            && if self.counts_forward() {
+                self.is_far_above()
+            } else {
+                self.flow.sacked_out + 1 > self.rack.reordering
+            }
     }
 
     /// Whether the ACK gives a reason to look for losses.
@@ -33,6 +38,9 @@ impl Sender {
     pub(super) fn mark_losses_by_count(&mut self, begins: bool) {
         if !self.setup.sack {
             return;
+        }
+        if self.counts_forward() {
+            return self.mark_losses_forward(begins);
         }
         if self.flow.sacked_out >= self.rack.reordering {
             self.board.mark_below_sacked(self.rack.reordering, &mut self.flow);

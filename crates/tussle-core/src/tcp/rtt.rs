@@ -13,6 +13,9 @@ pub(crate) const RTO_MIN_US: u32 = 200_000;
 const RTO_MAX: Time = Time::from_secs(120);
 /// Timeout before the first sample. [RFC 6298, 2.1](https://www.rfc-editor.org/rfc/rfc6298#section-2)
 const RTO_INITIAL: Time = Time::from_secs(1);
+/// Timeout of the first data if a SYN was retransmitted, so that the handshake gave no sample.
+/// [RFC 6298, 5.7](https://www.rfc-editor.org/rfc/rfc6298#section-5)
+const RTO_WITHOUT_HANDSHAKE: Time = Time::from_secs(3);
 /// Largest RTT sample: twice the largest timeout, so that eighths of it fit 32 bits.
 const MAX_RTT_US: u32 = 240_000_000;
 /// Lifetime of a smallest RTT (Linux: `tcp_min_rtt_wlen`, 300 s).
@@ -120,6 +123,26 @@ impl RttEstimator {
             now.us(),
             MIN_RTT_WINDOW_US,
         );
+    }
+
+    /// Takes the timeout of a connection whose handshake gave no sample, until the first one.
+    pub(crate) fn on_unknown_handshake(&mut self) {
+        self.rto = RTO_WITHOUT_HANDSHAKE;
+    }
+
+    /// Whether the timeout has doubled since the last sample.
+    pub(crate) fn is_backed_off(&self) -> bool {
+        self.rto > Time::from_us(u64::from(self.ticked_us))
+    }
+
+    /// Takes the first timeout from an RTT of earlier connections, in eighths of a µs, if it is larger than the sample of
+    /// the handshake.
+    pub(crate) fn seed_timeout(&mut self, rtt_8us: u32) {
+        if rtt_8us > self.srtt_8us {
+            let ticks_us = rtt_8us / 8 / self.tick_us * self.tick_us;
+            let deviation_us = (2 * ticks_us).max(RTO_MIN_US);
+            self.rto = Time::from_us(u64::from(ticks_us) + u64::from(deviation_us));
+        }
     }
 
     /// Doubles the timeout until the next sample.

@@ -3,7 +3,7 @@
 
 use crate::net::packet::{Block, Sacks};
 
-/// Number of remembered ranges (Linux: `TCP_NUM_SACKS`): one more than an option with timestamps carries.
+/// Number of remembered ranges (Linux: `TCP_NUM_SACKS`): as many as an option without timestamps carries.
 const REMEMBERED: usize = 4;
 /// Position in the list from which a change indicates the loss of many ACKs (Linux:
 /// `TCP_SACK_BLOCKS_EXPECTED`).
@@ -85,9 +85,9 @@ impl SackList {
         self.count = kept;
     }
 
-    /// Adds as many ranges to the option as fit.
-    pub(crate) fn fill(&self, sacks: &mut Sacks) {
-        self.blocks[..self.count].iter().for_each(|block| sacks.push(*block));
+    /// Adds ranges to the option until it has `most`.
+    pub(crate) fn fill(&self, sacks: &mut Sacks, most: usize) {
+        self.blocks[..self.count].iter().for_each(|block| sacks.push(*block, most));
     }
 }
 

@@ -36,6 +36,8 @@ const EVER_RETRANSMITTED: u8 = 8;
 const LIMITED_BY_APPLICATION: u8 = 16;
 /// Tag of a transmission that RACK detected as lost and does not examine again.
 const DETECTED: u8 = 32;
+/// Tag of the first packet of a burst that left the host at once.
+const BEGINS_BURST: u8 = 64;
 
 impl Sent {
     fn has(self, tag: u8) -> bool {
@@ -235,7 +237,13 @@ impl Scoreboard {
 
     /// Marks each packet as lost above which at least `enough` packets were sacked.
     pub(crate) fn mark_below_sacked(&mut self, enough: u32, flow: &mut Flow) {
-        let Some(end) = self.sacked.nth_highest(enough) else { return };
+        if let Some(end) = self.sacked.nth_highest(enough) {
+            self.mark_below(end, flow);
+        }
+    }
+
+    /// Marks each packet below `end` as lost that was not sacked.
+    pub(crate) fn mark_below(&mut self, end: u32, flow: &mut Flow) {
         for number in self.first_unexamined.max(flow.una)..end {
             if !self.get(number).is_lost() {
                 self.mark_lost(number, flow);
@@ -267,10 +275,32 @@ impl Scoreboard {
         (number < flow.nxt).then_some(number)
     }
 
+    /// Marks the first packet of a burst.
+    pub(crate) fn begin_burst(&mut self, number: u32, flow: &Flow) {
+        if number < flow.nxt {
+            self.get_mut(number).tags |= BEGINS_BURST;
+        }
+    }
+
+    /// End of at most `most` packets from `first` on that left in one burst and await retransmission; a later
+    /// retransmission of the others is another burst.
+    pub(crate) fn split_burst(&mut self, first: u32, most: u32, flow: &Flow) -> u32 {
+        let mut end = first + 1;
+        while end < flow.nxt && end - first < most {
+            let sent = self.get(end);
+            if sent.has(BEGINS_BURST) || !sent.awaits_retransmission() {
+                break;
+            }
+            end += 1;
+        }
+        self.begin_burst(end, flow);
+        end
+    }
+
     /// Records the retransmission of `number`.
     pub(crate) fn on_retransmission(&mut self, number: u32, sent: Sent) {
         let record = self.get_mut(number);
-        let kept = record.tags & (SACKED | LOST | RETRANSMISSION_OUT);
+        let kept = record.tags & (SACKED | LOST | RETRANSMISSION_OUT | BEGINS_BURST);
         *record = Sent { tags: sent.tags | kept | EVER_RETRANSMITTED, ..sent };
         self.retransmissions.push_back(Retransmission { number, at_us: sent.at_us });
     }

@@ -1,22 +1,33 @@
 //! The sender: its parts, the opening of the connection, and the application's writes.
 
 use super::flow::{Flow, State};
+use super::limits::Limits;
+use super::metrics::SharedMetrics;
+use super::offload::Offload;
 use super::output::Outbox;
-use super::pacer::Pacer;
+use super::pacer::{Pacer, Pacing};
 use super::prr::Prr;
 use super::rack::Rack;
 use super::rate::RateEstimator;
+use super::receiver::WINDOW_PROBE;
 use super::scoreboard::Scoreboard;
+use super::send_buffer::SendBuffer;
+use super::small_queue;
 use super::timer::{Alarm, Timer};
 use super::undo::Undo;
 use super::usage::INITIAL_WINDOW_PACKETS;
 use crate::Time;
 use crate::cc::{CongestionControl, Control, EcnMode, Needs};
-use crate::net::packet::{Flags, Kind, Packet, timestamp_ms};
-use crate::run::Host;
+use crate::net::device::Device;
+use crate::net::packet::{Flags, Kind, Packet, header_bytes, timestamp_ms};
+use crate::run::{Host, Qdisc, Timestamps};
 
 /// Settings of a sender.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent properties of a connection, each read by its name"
+)]
 pub struct Setup {
     /// Index of the flow, on every packet.
     pub flow: u32,
@@ -24,14 +35,28 @@ pub struct Setup {
     pub host: Host,
     /// Whether both ends negotiated SACK.
     pub sack: bool,
+    /// Whether both ends negotiated timestamps.
+    pub timestamps: bool,
     /// Payload of a full packet.
     pub mss_bytes: u32,
     /// ECN feedback that the sender asks for; an algorithm may need more.
     pub ecn: EcnMode,
     /// Whether the sender paces.
     pub pacing: bool,
+    /// Rate of the host's device; `None`: a packet leaves it at once.
+    pub device_rate_bit_per_s: Option<u64>,
     /// Offset of the sender's timestamps (Linux: `tsoffset`).
     pub timestamp_offset_ms: u32,
+    /// Whether data packets echo the receiver's timestamps; only a receiver with a buffer reads them.
+    pub echoes_timestamps: bool,
+}
+
+impl Setup {
+    /// Bytes of the headers of a data packet.
+    #[inline]
+    pub(super) fn header_bytes(&self) -> u32 {
+        header_bytes(self.timestamps)
+    }
 }
 
 /// State of the connection. [RFC 9293, 3.3.2](https://www.rfc-editor.org/rfc/rfc9293#section-3.3.2)
@@ -103,6 +128,10 @@ pub struct Sender {
     /// Whether the timer must be set again if no packet is sent after this ACK.
     pub(super) timer_due: bool,
     pub(super) pacer: Option<Pacer>,
+    /// Device of the host, if packets may wait in it.
+    pub(super) device: Option<Box<Device>>,
+    /// Segmentation offload, if the host has it.
+    pub(super) offload: Option<Offload>,
     /// Unanswered tail loss probe.
     pub(super) probe: Option<Probe>,
     /// Whether the sender sends tail loss probes.
@@ -115,7 +144,17 @@ pub struct Sender {
     pub(super) window_end: u32,
     /// Last window that the receiver advertised. (RFC 9293: `SND.WND`.)
     pub(super) offered_packets: u32,
+    /// Send buffer; `None`: it never limits.
+    pub(super) send_buffer: Option<Box<SendBuffer>>,
+    /// Time limited by buffers.
+    pub(super) limits: Limits,
+    /// Timestamp of the receiver that data packets echo; zero if they do not.
+    pub(super) echo_ms: u32,
+    /// Window probes since the receive window closed.
+    pub(super) window_probes: u32,
     pub(super) ecn: EcnSender,
+    /// What the host keeps of ended connections, if anything.
+    pub(super) metrics: Option<SharedMetrics>,
     /// Duplicates reported by DSACKs, compared with retransmissions.
     pub(super) dsacked: u64,
     /// RTT sample for [`Sender::take_rtt_us`].
@@ -146,11 +185,13 @@ impl Sender {
     /// A sender with a closed connection.
     pub fn new(setup: Setup, cc: Box<dyn CongestionControl>) -> Sender {
         let needs = cc.needs();
-        let pacing = needs.pacing || setup.pacing;
+        let pacing = needs.pacing || setup.pacing || setup.host.qdisc == Qdisc::Fq;
         let setup = Setup { ecn: setup.ecn.max(needs.ecn), pacing, ..setup };
         let mut flow = Flow::new(setup.host.hz, setup.mss_bytes);
+        flow.clock_offset_ms = setup.host.clock_offset_ms;
         flow.pacing = setup.pacing;
         flow.initial_cwnd = setup.host.initial_cwnd;
+        let (pacer, device) = small_queue::parts(&setup);
         Sender {
             flow,
             control: Control::default(),
@@ -167,14 +208,24 @@ impl Sender {
             rate: RateEstimator::default(),
             timer: Timer::new(setup.host.hz),
             timer_due: false,
-            pacer: setup.pacing.then(Pacer::default),
+            pacer,
+            device,
+            offload: setup.host.offloads.then(Offload::default),
             probe: None,
             probes: setup.host.tlp && setup.sack,
             frto: false,
             unanswered_timeouts: 0,
             window_end: INITIAL_WINDOW_PACKETS,
             offered_packets: INITIAL_WINDOW_PACKETS,
+            send_buffer: setup.host.wmem.map(|sizes| {
+                let windows = if needs.larger_send_buffer { 3 } else { 2 };
+                Box::new(SendBuffer::new(sizes, setup.mss_bytes, windows))
+            }),
+            limits: Limits::new(),
+            echo_ms: 0,
+            window_probes: 0,
             ecn: EcnSender::default(),
+            metrics: None,
             dsacked: 0,
             rtt_sample_us: None,
             newly_sacked: Vec::new(),
@@ -199,7 +250,8 @@ impl Sender {
     /// Pacing rate; `None` if the sender does not pace, or has no rate yet.
     #[expect(clippy::cast_precision_loss, reason = "a rate is far below 2^53 bit/s")]
     pub fn pacing_bit_per_s(&self) -> Option<f64> {
-        self.pacer.as_ref()?.bit_per_s(&self.control).map(|rate| rate as f64)
+        let pacer = self.pacer.as_ref().filter(|pacer| pacer.pacing != Pacing::Off)?;
+        pacer.bit_per_s(&self.control).map(|rate| rate as f64)
     }
 
     /// Takes the RTT sample of the last ACK, in µs. It belongs to the oldest packet acknowledged, so that it
@@ -213,10 +265,13 @@ impl Sender {
     #[inline]
     pub fn wake(&self) -> Time {
         match &self.pacer {
-            Some(pacer) if pacer.next() > self.flow.now && self.has_something_to_send() => {
-                self.timer.at().min(pacer.next())
+            None => self.timer.at(),
+            Some(pacer) if pacer.pacing != Pacing::Socket => self.timer.at().min(self.device_wake()),
+            Some(pacer) => {
+                let at = self.timer.at().min(self.device_wake());
+                let is_paced = pacer.next() > self.flow.now && self.has_something_to_send();
+                if is_paced { at.min(pacer.next()) } else { at }
             }
-            _ => self.timer.at(),
         }
     }
 
@@ -230,14 +285,18 @@ impl Sender {
     fn send_syn(&mut self, out: &mut Outbox) {
         let now = self.flow.now;
         let mut syn = Packet::new(Kind::Syn, self.setup.flow);
-        syn.ts_val_ms = self.timestamp(now);
+        if self.setup.host.timestamps == Timestamps::Off {
+            syn.omit_timestamps(self.setup.host.sack);
+        } else {
+            syn.ts_val_ms = self.timestamp(now);
+        }
         // The second SYN does not ask for ECN, because some hosts drop packets that do (RFC 3168, 6.1.1.1).
         if self.setup.ecn > EcnMode::Off && self.connection == (Connection::SynSent { retries: 0 }) {
             syn.flags = Flags::ECE.with(Flags::CWR);
         }
         self.timer.set(Alarm::Retransmit, now, self.flow.rtt.rto());
         self.flow.last_sent = now;
-        out.send(syn);
+        self.emit(syn, now, out);
     }
 
     fn on_syn_timeout(&mut self, retries: u32, out: &mut Outbox) {
@@ -250,11 +309,17 @@ impl Sender {
     #[inline]
     pub fn on_packet(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
         self.flow.now = now;
+        if self.setup.echoes_timestamps {
+            self.echo_ms = packet.ts_val_ms;
+        }
         match (packet.kind, self.connection) {
             (Kind::SynAck, Connection::SynSent { retries }) => self.establish(packet, retries, out),
             (Kind::Ack, Connection::Established) => {
                 self.on_ack(packet, out);
                 self.transmit(out);
+                if self.send_buffer.is_some() {
+                    self.check_buffer(out);
+                }
             }
             _ => {}
         }
@@ -262,15 +327,19 @@ impl Sender {
 
     fn establish(&mut self, syn_ack: &Packet, retries: u32, out: &mut Outbox) {
         let now = self.flow.now;
-        // The timestamp clock is coarse, but shows which SYN was answered.
-        let rtt_us = if retries == 0 {
-            now.us() - self.flow.last_sent.us()
+        if retries == 0 || self.setup.timestamps {
+            // The timestamp clock is coarse, but shows which SYN was answered.
+            let rtt_us = if retries == 0 {
+                now.us() - self.flow.last_sent.us()
+            } else {
+                u64::from((timestamp_ms(now) - self.echoed_ms(syn_ack)).max(1)) * 1000
+            };
+            let rtt_us = u32::try_from(rtt_us).unwrap_or(u32::MAX);
+            self.flow.rtt.update_min(rtt_us, now);
+            self.flow.rtt.update(rtt_us, 0, 0);
         } else {
-            u64::from((timestamp_ms(now) - self.echoed_ms(syn_ack)).max(1)) * 1000
-        };
-        let rtt_us = u32::try_from(rtt_us).unwrap_or(u32::MAX);
-        self.flow.rtt.update_min(rtt_us, now);
-        self.flow.rtt.update(rtt_us, 0, 0);
+            self.flow.rtt.on_unknown_handshake();
+        }
         self.timer.clear();
         self.connection = Connection::Established;
         self.ecn.negotiated = self.setup.ecn > EcnMode::Off && syn_ack.flags.has(Flags::ECE);
@@ -281,6 +350,7 @@ impl Sender {
         if let Some(ssthresh) = self.setup.host.initial_ssthresh {
             self.control.ssthresh = ssthresh;
         }
+        self.use_kept_metrics();
         // The SYN counts as a delivered packet.
         self.flow.delivered = 1;
         self.flow.last_sent = now;
@@ -288,12 +358,24 @@ impl Sender {
         if let Some(pacer) = &mut self.pacer {
             pacer.on_ack(&self.flow, &self.control);
         }
+        self.update_offload();
         self.cc.on_start(&self.flow, &mut self.control);
         let mut ack = Packet::new(Kind::Ack, self.setup.flow);
-        ack.ts_val_ms = self.timestamp(now);
-        ack.ts_echo_ms = syn_ack.ts_val_ms;
-        out.send(ack);
-        self.transmit(out);
+        if self.setup.timestamps {
+            ack.ts_val_ms = self.timestamp(now);
+            ack.ts_echo_ms = syn_ack.ts_val_ms;
+        } else {
+            ack.omit_timestamps(false);
+        }
+        self.emit(ack, now, out);
+        if self.offload.is_some() && self.send_buffer.is_none() {
+            self.push_written(0, out);
+        } else {
+            self.transmit(out);
+        }
+        if self.send_buffer.is_some() {
+            self.open_buffer(out);
+        }
     }
 
     /// Timestamp of a packet sent at `now`.
@@ -302,10 +384,10 @@ impl Sender {
         timestamp_ms(now).wrapping_add(self.setup.timestamp_offset_ms)
     }
 
-    /// Transmission time of the packet that the receiver echoes, on this host's clock.
+    /// Transmission time of the packet that the receiver echoes, on this host's clock; zero without timestamps.
     #[inline]
     pub(super) fn echoed_ms(&self, packet: &Packet) -> u32 {
-        packet.ts_echo_ms.wrapping_sub(self.setup.timestamp_offset_ms)
+        if self.setup.timestamps { packet.ts_echo_ms.wrapping_sub(self.setup.timestamp_offset_ms) } else { 0 }
     }
 
     /// Processes a timer or the release of a paced packet.
@@ -318,20 +400,51 @@ impl Sender {
                 (_, Some(Alarm::Retransmit)) => self.on_timeout(out),
                 (_, Some(Alarm::Probe)) => self.send_probe(out),
                 (_, Some(Alarm::Reordering)) => self.on_reordering_timeout(out),
+                (_, Some(Alarm::EarlyRetransmit)) => self.on_early_retransmit_timeout(out),
+                (_, Some(Alarm::Window)) => self.probe_window(out),
                 (_, None) => {}
             }
         }
-        if self.connection == Connection::Established && self.pacer.is_some() {
+        let Some(pacer) = &self.pacer else { return };
+        let is_paced = pacer.pacing == Pacing::Socket
+            && (self.device.is_none() || pacer.is_awaited && pacer.next() <= now);
+        self.release_device(out);
+        if is_paced && self.connection == Connection::Established {
             self.retransmit_lost(out);
             self.transmit(out);
         }
+        if self.send_buffer.is_some() {
+            self.fill_buffer(out);
+        }
+    }
+
+    /// Asks for the receive window, which may have opened by an ACK that was lost.
+    /// [RFC 9293, 3.8.6.1](https://www.rfc-editor.org/rfc/rfc9293#section-3.8.6.1)
+    fn probe_window(&mut self, out: &mut Outbox) {
+        self.timer.clear();
+        self.window_probes += 1;
+        let mut probe = Packet::new(Kind::Ack, self.setup.flow);
+        probe.number = WINDOW_PROBE;
+        probe.ts_val_ms = self.timestamp(self.flow.now);
+        out.send(probe);
+        self.await_window();
     }
 
     /// Writes `packets` more full packets.
     pub fn write(&mut self, packets: u32, out: &mut Outbox) {
         self.note_application_limit();
+        if let Some(buffer) = &mut self.send_buffer {
+            buffer.waiting = buffer.waiting.saturating_add(packets);
+            if self.connection == Connection::Established {
+                self.fill_buffer(out);
+            }
+            return;
+        }
+        let written = self.application.written;
         self.application.written = self.application.written.saturating_add(packets);
-        if self.connection == Connection::Established {
+        if self.connection == Connection::Established && self.offload.is_some() {
+            self.push_written(written, out);
+        } else if self.connection == Connection::Established {
             // The kernel accepts written data packet by packet, and validates the window after each one.
             while self.transmit_at_most(1, out) > 0 {}
         }
@@ -343,22 +456,30 @@ impl Sender {
         let packets = u32::try_from(bytes.div_ceil(mss)).unwrap_or(u32::MAX);
         self.application.last_bytes =
             u32::try_from(bytes - (u64::from(packets) - 1) * mss).unwrap_or(self.setup.mss_bytes);
-        self.application.closed = true;
+        match &mut self.send_buffer {
+            Some(buffer) => buffer.closes = true,
+            None => self.application.closed = true,
+        }
         self.write(packets, out);
     }
 
     /// Packets written so far, without those that [`Sender::stop`] discarded.
     pub fn written(&self) -> u32 {
-        self.application.written
+        let waiting = self.send_buffer.as_ref().map_or(0, |buffer| buffer.waiting);
+        self.application.written.saturating_add(waiting)
     }
 
     /// Whether everything written is acknowledged.
     pub fn is_all_acknowledged(&self) -> bool {
-        self.flow.una == self.application.written
+        self.flow.una == self.written()
     }
 
-    /// Stops the application: unsent data is discarded, and the flow never completes.
+    /// Stops the application: unsent data is discarded, and the flow never completes. Data in a send buffer is still sent.
     pub fn stop(&mut self) {
+        if let Some(buffer) = &mut self.send_buffer {
+            (buffer.waiting, buffer.closes) = (0, false);
+            return;
+        }
         if self.flow.nxt < self.application.written {
             self.application.written = self.flow.nxt;
             self.application.closed = false;
@@ -416,5 +537,22 @@ impl Sender {
             return Err("cwnd is 0 packets".to_owned());
         }
         Ok(())
+    }
+}
+
+/// Settings of a sender in a test.
+#[cfg(test)]
+pub(super) fn tests_setup(host: Host) -> Setup {
+    Setup {
+        flow: 0,
+        host,
+        sack: true,
+        timestamps: true,
+        mss_bytes: 1448,
+        ecn: EcnMode::Off,
+        pacing: false,
+        timestamp_offset_ms: 0,
+        echoes_timestamps: false,
+        device_rate_bit_per_s: None,
     }
 }

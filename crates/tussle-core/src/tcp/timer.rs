@@ -15,6 +15,10 @@ pub(crate) enum Alarm {
     Probe,
     /// End of the reordering window. [RFC 8985, 6.3](https://www.rfc-editor.org/rfc/rfc8985#section-6.3)
     Reordering,
+    /// End of the wait for packets that may only be late. [RFC 5827, A](https://www.rfc-editor.org/rfc/rfc5827#appendix-A)
+    EarlyRetransmit,
+    /// Probe of a closed receive window. [RFC 9293, 3.8.6.1](https://www.rfc-editor.org/rfc/rfc9293#section-3.8.6.1)
+    Window,
 }
 
 /// Margin of a probe timeout and of a reordering wait, so that they do not expire at once (Linux:
@@ -69,8 +73,10 @@ impl Timer {
         }
         // The other purposes delayed the timeout, which continues from its old value.
         let span = match self.pending {
-            Some(Alarm::Probe | Alarm::Reordering) => until_timeout(flow, board).max(Time::from_us(1)),
-            Some(Alarm::Retransmit) | None => flow.rtt.rto(),
+            Some(Alarm::Probe | Alarm::Reordering | Alarm::EarlyRetransmit) => {
+                until_timeout(flow, board).max(Time::from_us(1))
+            }
+            Some(Alarm::Retransmit | Alarm::Window) | None => flow.rtt.rto(),
         };
         if self.pending == Some(Alarm::Probe)
             && self.ticks.at(flow.now) + self.ticks.span(span) == self.set_for

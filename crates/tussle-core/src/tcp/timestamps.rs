@@ -19,10 +19,11 @@ impl TimestampOffsets {
         let mut random = Rng::new(seed, &format!("{name} timestamps"));
         let [sender_ms, receiver_ms] = [ends.sender, ends.receiver].map(|host| {
             let offset_ms = random.next_u32();
-            match host.timestamps {
+            let of_connection_ms = match host.timestamps {
                 Timestamps::Random => offset_ms,
-                Timestamps::Synchronised => 0,
-            }
+                Timestamps::Synchronised | Timestamps::Off => 0,
+            };
+            of_connection_ms.wrapping_add(host.clock_offset_ms)
         });
         TimestampOffsets { sender_ms, receiver_ms }
     }
@@ -53,6 +54,17 @@ mod tests {
         let of = |ends| TimestampOffsets::of(&ends, 1, "a");
         assert_eq!(of(Ends { receiver: host, ..one }), TimestampOffsets { sender_ms: 0, receiver_ms: 0 });
         assert_eq!(of(one), TimestampOffsets { sender_ms: 0, ..random(1, "a") });
+    }
+
+    #[test]
+    fn the_offset_of_a_clock_adds_to_that_of_the_connection() {
+        let ahead = |timestamps| Host { timestamps, clock_offset_ms: 5000, ..Host::default() };
+        let of = |timestamps| {
+            let ends = Ends { receiver: ahead(timestamps), ..Ends::default() };
+            TimestampOffsets::of(&ends, 1, "a").receiver_ms
+        };
+        assert_eq!(of(Timestamps::Synchronised), 5000);
+        assert_eq!(of(Timestamps::Random), random(1, "a").receiver_ms.wrapping_add(5000));
     }
 
     /// 8000 offsets: an eighth of them, 1000, is below 2^29; Tolerance: five standard deviations of sqrt(8000

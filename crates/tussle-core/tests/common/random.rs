@@ -5,11 +5,13 @@ use tussle_core::cc::REGISTRY;
 use tussle_core::net::path::{
     AggregateSpec, ArqSpec, Change, CorruptSpec, DelaySpec, DuplicateSpec, ElementKind, GilbertElliottSpec,
     HandoverSpec, JitterSpec, LinkSpec, LossListSpec, LossPeriodicSpec, LossSpec, Order, OutageSpec,
-    PolicerSpec, RampSpec, TraceSpec, WhileDown, WifiSpec,
+    PolicerSpec, ProcessingSpec, RampSpec, TraceSpec, WhileDown, WifiSpec,
 };
 use tussle_core::net::queue::{self, CodelSpec, FifoSpec, QueueSpec, RedSpec, ThresholdSpec};
 use tussle_core::run::application::{ApplicationSpec, ChunksSpec, OnOffSpec, RateSpec, RequestsSpec};
-use tussle_core::run::{ElementSpec, FORMAT, FlowSpec, Host, Interval, ProfileName, Record, Sampling, UDP};
+use tussle_core::run::{
+    ElementSpec, FORMAT, FlowSpec, Host, Interval, ProfileName, Qdisc, Record, Sampling, SocketBuffer, UDP,
+};
 use tussle_core::util::distribution::{Distribution, Normal, Pareto, Uniform};
 use tussle_core::{Outcome, Progress, Run, Simulation};
 
@@ -107,6 +109,7 @@ pub(crate) fn element_kind() -> impl Strategy<Value = ElementKind> {
         1 => trace(),
         1 => arq(),
         1 => wifi(),
+        1 => processing(),
         2 => delay_ns().prop_map(|delay_ns| ElementKind::Delay(DelaySpec { delay_ns })),
         2 => delaying(),
         2 => losing(),
@@ -161,6 +164,11 @@ fn wifi() -> impl Strategy<Value = ElementKind> {
             })
         },
     )
+}
+
+fn processing() -> impl Strategy<Value = ElementKind> {
+    (distribution(), queue())
+        .prop_map(|(time, queue)| ElementKind::Processing(ProcessingSpec { time, queue }))
 }
 
 /// Times of up to half a second, apart from tails.
@@ -257,7 +265,9 @@ fn flow(elements: usize, duration_ns: u64) -> impl Strategy<Value = FlowSpec> {
                 reverse: paths.1,
                 ecn,
                 pacing,
+                device_rate_bit_per_s: None,
                 receive_window_bytes: window,
+                pair: None,
                 sender: None,
                 receiver: None,
                 application: None,
@@ -296,6 +306,26 @@ fn sampling() -> impl Strategy<Value = Sampling> {
     prop_oneof![Just(Sampling::Off), Just(Sampling::Change), every]
 }
 
+/// Sizes of a socket's buffer.
+fn socket_buffer() -> impl Strategy<Value = Option<SocketBuffer>> {
+    let size = || magnitude(15.0).prop_map(|bytes| u32::try_from(bytes).expect("15 bits"));
+    let sizes = (size(), size(), magnitude(20.0)).prop_map(|(min_bytes, more, most)| {
+        let default_bytes = 8192.max(min_bytes) + more;
+        let max_bytes = default_bytes + u32::try_from(most).expect("20 bits");
+        Some(SocketBuffer { min_bytes, default_bytes, max_bytes })
+    });
+    prop_oneof![2 => Just(None), 1 => sizes]
+}
+
+/// Hosts with any buffers and queues.
+fn hosts() -> impl Strategy<Value = Host> {
+    let rest = (rarely(), prop_oneof![3 => Just(1i8), 1 => -2..4i8], rarely());
+    (socket_buffer(), socket_buffer(), rest, with_queues()).prop_map(|(rmem, wmem, rest, queues)| {
+        let (fixed, adv_win_scale, without_sack) = rest;
+        Host { rmem, wmem, moderate_rcvbuf: !fixed, adv_win_scale, sack: !without_sack, ..queues }
+    })
+}
+
 /// Any network of one to seven elements and one to six flows; a few are invalid.
 pub(crate) fn run() -> impl Strategy<Value = Run> {
     let sizes = (1..8usize, prop_oneof![1 => magnitude(30.0), 3 => NS_PER_S / 10..8 * NS_PER_S]);
@@ -304,19 +334,33 @@ pub(crate) fn run() -> impl Strategy<Value = Run> {
             prop::collection::vec(element_kind(), elements),
             prop::collection::vec(any_flow(elements, duration_ns), 1..=6),
             (0..=duration_ns, 0..=duration_ns),
-            (sampling(), rarely(), any::<u64>()),
+            (sampling(), rarely(), any::<u64>(), hosts()),
         )
-            .prop_map(move |(kinds, flows, edges, (sampling, events, seed))| Run {
+            .prop_map(move |(kinds, flows, edges, (sampling, events, seed, hosts))| Run {
                 format: FORMAT,
                 profile: ProfileName::Linux6_1,
                 seed,
                 duration_ns,
                 steady: Interval { from_ns: edges.0.min(edges.1), to_ns: edges.0.max(edges.1) },
                 record: Record { sampling, events },
-                hosts: Host::default(),
+                hosts,
                 flows: named_flows(flows, &kinds),
                 elements: named_elements(kinds),
             })
+    })
+}
+
+/// Hosts with any queue. The rate of a device is that of the first element, if it is a link.
+fn with_queues() -> impl Strategy<Value = Host> {
+    let qdisc = prop_oneof![
+        3 => Just(Qdisc::None), 1 => Just(Qdisc::PfifoFast), 1 => Just(Qdisc::Fq), 1 => Just(Qdisc::FqCodel)
+    ];
+    let limit = prop_oneof![3 => Just(Some(1 << 20)), 1 => magnitude(24.0).prop_map(Some), 1 => Just(None)];
+    (qdisc, 1..20u32, limit).prop_map(|(qdisc, txqueuelen, limit_output_bytes)| Host {
+        qdisc,
+        txqueuelen,
+        limit_output_bytes,
+        ..Host::default()
     })
 }
 
@@ -326,6 +370,16 @@ fn named_elements(kinds: Vec<ElementKind>) -> Vec<ElementSpec> {
         .enumerate()
         .map(|(i, element_kind)| element(&format!("element-{i}"), element_kind))
         .collect()
+}
+
+/// Rate of the device of a flow that begins with a link: that of the link, or any.
+fn device_rate(flow: &FlowSpec, kinds: &[ElementKind]) -> Option<u64> {
+    let first = flow.forward.first()?;
+    let index: usize = first.strip_prefix("element-")?.parse().ok()?;
+    match &kinds[index] {
+        ElementKind::Link(link) => Some(link.rate_bit_per_s.max(1)),
+        other => other.is_link().then_some(10_000_000),
+    }
 }
 
 /// Names the flows. A flow that no link limits gets a receive window, because its window would grow without
@@ -341,6 +395,7 @@ fn named_flows(flows: Vec<FlowSpec>, kinds: &[ElementKind]) -> Vec<FlowSpec> {
         FlowSpec {
             name: format!("flow-{index}"),
             receive_window_bytes: flow.receive_window_bytes.or(window),
+            device_rate_bit_per_s: device_rate(&flow, kinds),
             sender: None,
             receiver: None,
             ..flow

@@ -85,6 +85,9 @@ impl OwnAlgorithm {
             pacing: loaded.pacing,
             // The use of timestamps in Python is unknown.
             timestamp_offset: true,
+            timestamps: false,
+            larger_send_buffer: false,
+            single_packets: false,
         };
         Ok(OwnAlgorithm {
             methods: HOOKS.map(|hook| loaded.hooks.get(hook).map(|method| method.clone_ref(py))),

@@ -59,7 +59,7 @@ impl AckView {
     }
 
     /// The receiver's clock when it sent this ACK, in ms (the timestamp of RFC 7323), with the random offset
-    /// of this connection, unless the scenario has `hosts.timestamps = "synchronised"`.
+    /// of this connection, unless the scenario has `hosts.timestamps = "synchronised"`; zero with "off".
     #[getter]
     fn ts_val_ms(&self) -> u32 {
         self.0.ts_val_ms
@@ -67,7 +67,7 @@ impl AckView {
 
     /// The sender's clock when it sent the packet that caused the ACK, in ms. The packet's one-way delay is
     /// `ts_val_ms - ts_echo_ms` modulo 2^32, plus the random offset: only differences of one-way delays have
-    /// a meaning.
+    /// a meaning. Zero with `hosts.timestamps = "off"`.
     #[getter]
     fn ts_echo_ms(&self) -> u32 {
         self.0.ts_echo_ms

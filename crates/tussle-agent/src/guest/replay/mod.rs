@@ -13,13 +13,15 @@ use std::path::Path;
 use anyhow::Context;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
+use tussle_core::net::packet::header_bytes;
 use tussle_core::run;
-use tussle_core::script::{Role, Script, ScriptError, Verdict, check};
+use tussle_core::script::{MSS_BYTES, Role, Script, ScriptError, Verdict, check};
 
 use crate::execute::namespace::set;
 use crate::execute::setup::command;
 use crate::execute::tun::{BURST_PACKETS, Tun};
 use crate::host_settings;
+use crate::netlink::Netlink;
 use addresses::{HOST, OPENING_TOS, PEER};
 use host::KernelHost;
 
@@ -61,6 +63,9 @@ fn in_own_network(script: &Script) -> anyhow::Result<Result<(), ScriptError>> {
     unshare(CloneFlags::CLONE_NEWNET).context("a new network")?;
     let tun = Tun::open(DEVICE)?;
     command("ip", None, &network(script))?;
+    if script.start_cwnd.is_none() {
+        host_settings::check_routes(&Netlink::open()?, &script.hosts)?;
+    }
     configure(script)?;
     let mut host = match KernelHost::connect(script, tun) {
         Ok(host) => host,
@@ -77,10 +82,12 @@ fn network(script: &Script) -> String {
         format!("route add {PEER} tos {OPENING_TOS:#x} dev {DEVICE}{metrics}\n")
     });
     let metrics = host_settings::route_words(&script.hosts);
+    let burst = if script.hosts.offloads { "" } else { " gso_max_segs 1" };
     format!(
-        "link set {DEVICE} up mtu 1500 gso_max_segs 1 txqueuelen {BURST_PACKETS}\n\
+        "link set {DEVICE} up mtu {mtu_bytes}{burst} txqueuelen {BURST_PACKETS}\n\
          address add {host}/32 dev {DEVICE}\n\
          route add {peer} dev {DEVICE}{metrics}\n{opening}",
+        mtu_bytes = header_bytes(script.has_timestamps()) + MSS_BYTES,
         host = HOST,
         peer = PEER,
         opening = opening.unwrap_or_default(),
@@ -98,7 +105,7 @@ fn configure(script: &Script) -> anyhow::Result<()> {
     };
     set("net/ipv4/tcp_ecn", ecn)?;
     set("net/ipv4/tcp_no_metrics_save", "1")?;
-    host_settings::apply(&script.hosts)
+    host_settings::apply(&script.hosts, None)
 }
 
 /// Sets the parameters of the algorithm's module, and returns the files with their previous contents.

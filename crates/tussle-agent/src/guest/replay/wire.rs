@@ -1,7 +1,7 @@
 //! Conversion between packets of scripts and bytes of IPv4 and TCP.
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement};
-use tussle_core::net::packet::{Block, Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks};
+use tussle_core::net::packet::{Block, Ecn, Flags, Kind, Packet, Sacks, TIMESTAMPS_BYTES, header_bytes};
 use tussle_core::script::MSS_BYTES;
 
 use super::addresses::{HOST, HOST_PORT, PEER, PEER_PORT};
@@ -11,8 +11,6 @@ const MAX_UNSCALED: u32 = u16::MAX as u32;
 /// Largest window scale ([RFC 7323, 2.3](https://www.rfc-editor.org/rfc/rfc7323#section-2.3)).
 const MAX_SHIFT: u8 = 14;
 const HOPS: u8 = 64;
-/// MSS option for a device with an MTU of 1500 bytes.
-const MSS_OPTION: u16 = 1460;
 
 /// Origins of the sequence numbers of both ends.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +21,8 @@ pub(super) struct Origins {
     pub(super) peer: u32,
     /// Scale of the peer's window.
     pub(super) shift: u8,
+    /// Whether the peer has timestamps.
+    pub(super) timestamps: bool,
 }
 
 /// A packet that the host has sent.
@@ -35,10 +35,10 @@ pub(super) struct HostPacket {
 
 impl Origins {
     /// Origins for a peer whose window is sent as exactly as the header allows.
-    pub(super) fn new(window_packets: u32) -> Origins {
+    pub(super) fn new(window_packets: u32, timestamps: bool) -> Origins {
         let bytes = window_bytes(window_packets);
         let shift = (0..MAX_SHIFT).find(|shift| bytes >> shift <= u64::from(MAX_UNSCALED));
-        Origins { host: 0, peer: 1, shift: shift.unwrap_or(MAX_SHIFT) }
+        Origins { host: 0, peer: 1, shift: shift.unwrap_or(MAX_SHIFT), timestamps }
     }
 
     /// Encodes a packet from the peer.
@@ -59,7 +59,7 @@ impl Origins {
             }
             Kind::Data => {
                 tcp.sequence_number = self.peer.wrapping_add(packet.number.wrapping_mul(MSS_BYTES));
-                payload.resize((packet.size_bytes - HEADER_BYTES) as usize, 0);
+                payload.resize((packet.size_bytes - header_bytes(self.timestamps)) as usize, 0);
             }
             Kind::Datagram => anyhow::bail!("a packet script has no datagrams"),
             Kind::Ack => {
@@ -92,22 +92,29 @@ impl Origins {
 
     fn options(&self, packet: &Packet) -> Vec<TcpOptionElement> {
         use TcpOptionElement::{
-            MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp,
-            WindowScale,
+            Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp, WindowScale,
         };
         let timestamp = Timestamp(packet.ts_val_ms, packet.ts_echo_ms);
         if matches!(packet.kind, Kind::Syn | Kind::SynAck) {
-            let sack = SelectiveAcknowledgementPermitted;
-            return vec![MaximumSegmentSize(MSS_OPTION), sack, timestamp, Noop, WindowScale(self.shift)];
+            let mut options = vec![self.mss_option(), SelectiveAcknowledgementPermitted];
+            options.extend(self.timestamps.then_some(timestamp));
+            options.extend([Noop, WindowScale(self.shift)]);
+            return options;
         }
-        let mut options = vec![Noop, Noop, timestamp];
+        let mut options = if self.timestamps { vec![Noop, Noop, timestamp] } else { Vec::new() };
         let edge = |number: u32| self.host.wrapping_add(number.wrapping_mul(MSS_BYTES));
         let mut blocks = packet.sacks.as_slice().iter().map(|block| (edge(block.start), edge(block.end)));
         if let Some(first) = blocks.next() {
-            let rest = [blocks.next(), blocks.next(), None];
+            let rest = [blocks.next(), blocks.next(), blocks.next()];
             options.extend([Noop, Noop, SelectiveAcknowledgement(first, rest)]);
         }
         options
+    }
+
+    /// Full segments have the payload of a script's, with and without timestamps, which this option counts.
+    fn mss_option(&self) -> TcpOptionElement {
+        let bytes = MSS_BYTES + if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        TcpOptionElement::MaximumSegmentSize(u16::try_from(bytes).expect("1460 or 1448"))
     }
 
     /// Decodes a packet of the host; `None` if it is not TCP.
@@ -147,7 +154,7 @@ impl Origins {
                 TcpOptionElement::SelectiveAcknowledgement(first, rest) => {
                     for (start, end) in std::iter::once(first).chain(rest.into_iter().flatten()) {
                         let number = |edge: u32| whole(edge.wrapping_sub(self.peer));
-                        sacks.push(Block { start: number(start)?, end: number(end)? });
+                        sacks.push(Block { start: number(start)?, end: number(end)? }, Sacks::MAX_BLOCKS);
                     }
                 }
                 _ => {}
@@ -161,7 +168,7 @@ impl Origins {
         };
         if kind == Kind::Data {
             whole(u32::try_from(payload.len())?)?;
-            packet.size_bytes = HEADER_BYTES + u32::try_from(payload.len())?;
+            packet.size_bytes = header_bytes(self.timestamps) + u32::try_from(payload.len())?;
         }
         Ok(Some(HostPacket { packet, sequence: tcp.sequence_number }))
     }
@@ -186,7 +193,7 @@ mod tests {
     #[test]
     fn windows_are_as_exact_as_the_header_allows() {
         let encoded = |packets| {
-            let origins = Origins::new(packets);
+            let origins = Origins::new(packets, true);
             (origins.shift, origins.window(packets))
         };
         assert_eq!(encoded(4), (0, 5792));
@@ -197,11 +204,11 @@ mod tests {
     /// The numbers of an ACK count bytes from the host's origin.
     #[test]
     fn an_ack_is_written_in_bytes() {
-        let origins = Origins { host: 1000, peer: 5, shift: 0 };
+        let origins = Origins { host: 1000, peer: 5, shift: 0, timestamps: true };
         let mut ack = Packet::new(Kind::Ack, 0);
         ack.number = 2;
         let mut sacks = Sacks::default();
-        sacks.push(Block { start: 3, end: 5 });
+        sacks.push(Block { start: 3, end: 5 }, Sacks::MAX_BLOCKS);
         ack.set_sacks(sacks);
         let bytes = origins.encode(&ack).unwrap();
         assert_eq!(bytes.len(), ack.size_bytes as usize, "the simulator's packets are as long as these");

@@ -240,7 +240,13 @@ impl CongestionControl for Bbr3 {
     }
 
     fn needs(&self) -> Needs {
-        Needs { recovery: Recovery::Own, pacing: true, ..Needs::default() }
+        Needs {
+            recovery: Recovery::Own,
+            pacing: true,
+            larger_send_buffer: true,
+            single_packets: true,
+            ..Needs::default()
+        }
     }
 
     fn on_start(&mut self, flow: &Flow, control: &mut Control) {

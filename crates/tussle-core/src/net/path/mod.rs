@@ -42,6 +42,7 @@ elements! {
     Trace: trace,
     Arq: arq,
     Wifi: wifi,
+    Processing: processing,
     Delay: delay,
     Jitter: jitter,
     Ramp: ramp,
@@ -81,6 +82,7 @@ pub use loss_list::Spec as LossListSpec;
 pub use loss_periodic::Spec as LossPeriodicSpec;
 pub use outage::{Spec as OutageSpec, WhileDown};
 pub use policer::Spec as PolicerSpec;
+pub use processing::Spec as ProcessingSpec;
 pub use ramp::Spec as RampSpec;
 pub use settings::{Delays, LinkSettings};
 use settings::{ElementSettings, highest_rate};

@@ -1,0 +1,206 @@
+//! Tests of the receiver.
+
+use super::*;
+
+/// Test fixture that delivers data packets to a receiver and returns its ACKs.
+struct Fixture {
+    receiver: Receiver,
+    out: Outbox,
+}
+
+impl Fixture {
+    fn new(ecn: EcnMode) -> Fixture {
+        let setup = ReceiverSetup {
+            flow: 0,
+            host: Host::default(),
+            sack: true,
+            timestamps: true,
+            mss_bytes: 1448,
+            window: LargestWindow::Bytes(65_535),
+            ecn,
+            timestamp_offset_ms: 0,
+        };
+        let mut receiver = Receiver::new(setup);
+        let mut out = Outbox::default();
+        let mut syn = Packet::new(Kind::Syn, 0);
+        syn.flags = Flags::ECE.with(Flags::CWR);
+        receiver.on_packet(&syn, Time::ZERO, &mut out);
+        receiver.on_packet(&Packet::new(Kind::Ack, 0), Time::from_ms(100), &mut out);
+        out.packets.clear();
+        Fixture { receiver, out }
+    }
+
+    /// A receiver after the quick ACKs of the start: packets 0 to 15 have arrived, one per millisecond.
+    fn settled() -> Fixture {
+        let mut fixture = Fixture::new(EcnMode::Off);
+        for number in 0..16 {
+            fixture.data(number, 200.0 + f64::from(number));
+        }
+        fixture
+    }
+
+    fn data(&mut self, number: u32, at_ms: f64) -> Vec<Packet> {
+        self.packet(Packet { number, size_bytes: 1500, ..Packet::new(Kind::Data, 0) }, at_ms)
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of a test")]
+    fn packet(&mut self, packet: Packet, at_ms: f64) -> Vec<Packet> {
+        self.receiver.on_packet(&packet, Time::from_us((at_ms * 1000.0) as u64), &mut self.out);
+        std::mem::take(&mut self.out.packets)
+    }
+
+    fn wait(&mut self) -> (Time, Vec<Packet>) {
+        let at = self.receiver.wake();
+        self.receiver.on_timer(at, &mut self.out);
+        (at, std::mem::take(&mut self.out.packets))
+    }
+}
+
+fn acknowledged(acks: &[Packet]) -> Vec<u32> {
+    acks.iter().map(|ack| ack.number).collect()
+}
+
+fn blocks(ack: &Packet) -> Vec<(u32, u32)> {
+    ack.sacks.as_slice().iter().map(|block| (block.start, block.end)).collect()
+}
+
+/// With the RTT of a satellite link, the first SYN-ACK is still in the network when the SYN is
+/// retransmitted.
+#[test]
+fn the_handshake_is_timed_from_its_first_answer() {
+    let setup = ReceiverSetup {
+        flow: 0,
+        host: Host::default(),
+        sack: true,
+        timestamps: true,
+        mss_bytes: 1448,
+        window: LargestWindow::Bytes(65_535),
+        ecn: EcnMode::Off,
+        timestamp_offset_ms: 0,
+    };
+    let mut fixture = Fixture { receiver: Receiver::new(setup), out: Outbox::default() };
+    let syn = Packet::new(Kind::Syn, 0);
+    assert_eq!(fixture.packet(syn, 650.0).len(), 1);
+    assert_eq!(fixture.packet(syn, 1650.0).len(), 1, "the answer may be lost");
+    fixture.packet(Packet::new(Kind::Ack, 0), 1950.0);
+    assert_eq!(fixture.receiver.path().srtt, Time::from_ms(1300));
+    assert_eq!(fixture.packet(syn, 2650.0), [], "a duplicate that later packets have overtaken");
+}
+
+/// From 65 535 bytes, 45 packets, by two for each packet, to 65 535 + 20 × 2896 = 123 455 bytes, 85
+/// packets. The sixteen quick ACKs are left over: growing does not use them up.
+#[test]
+fn the_window_grows_by_two_for_each_packet_and_every_one_is_acknowledged() {
+    let mut fixture = Fixture::new(EcnMode::Off);
+    fixture.receiver.largest_window_bytes = 123_455;
+    let acks: Vec<_> = (0..44).flat_map(|number| fixture.data(number, 200.0 + f64::from(number))).collect();
+    let windows: Vec<_> = acks.iter().map(|ack| ack.window_packets).collect();
+    assert_eq!(windows[..4], [47, 49, 51, 53]);
+    assert_eq!(windows[18..21], [83, 85, 85]);
+    assert_eq!(acknowledged(&acks)[34..], [35, 36, 38, 40, 42, 44]);
+}
+
+#[test]
+fn after_sixteen_quick_acks_every_second_packet_is_acknowledged() {
+    let mut fixture = Fixture::settled();
+    let acks: Vec<_> =
+        (16..24).flat_map(|number| acknowledged(&fixture.data(number, 220.0 + f64::from(number)))).collect();
+    assert_eq!(acks, [18, 20, 22, 24]);
+}
+
+/// Received at 232 ms, tick 58; 40 ms are 10 ticks, fired one later: 276 ms.
+#[test]
+fn a_lone_packet_is_acknowledged_after_forty_milliseconds() {
+    let mut fixture = Fixture::settled();
+    assert_eq!(fixture.data(16, 232.0), []);
+    let (at, acks) = fixture.wait();
+    assert_eq!((at, acknowledged(&acks)), (Time::from_ms(276), vec![17]));
+}
+
+/// At 240 ms, 7 ticks after the packet before (tick 53): it may wait 10 / 2 + 7 = 12 ticks, from tick 60.
+#[test]
+fn acks_are_delayed_longer_for_a_slower_sender() {
+    let mut fixture = Fixture::settled();
+    assert_eq!(fixture.data(16, 240.0), []);
+    assert_eq!(fixture.wait().0, Time::from_ms(292));
+}
+
+#[test]
+fn a_gap_is_reported_at_once_and_its_filling_too() {
+    let mut fixture = Fixture::settled();
+    let ack = fixture.data(17, 240.0);
+    assert_eq!((acknowledged(&ack), blocks(&ack[0])), (vec![16], vec![(17, 18)]));
+    let ack = fixture.data(16, 241.0);
+    assert_eq!((acknowledged(&ack), blocks(&ack[0])), (vec![18], vec![]));
+}
+
+/// Three SACKs are sent at once; then one for all packets that arrive within min(1 ms, 100 ms / 20) and
+/// 100 µs of slack.
+#[test]
+fn many_sacks_are_spaced_by_a_millisecond() {
+    let mut fixture = Fixture::settled();
+    let at_once: usize = (17..30).map(|number| fixture.data(number, 240.0).len()).sum();
+    assert_eq!(at_once, 3);
+    let (at, acks) = fixture.wait();
+    assert_eq!(at, Time::from_us(241_100));
+    assert_eq!(blocks(&acks[0]), [(17, 30)]);
+}
+
+#[test]
+fn a_duplicate_packet_is_reported_by_dsack() {
+    let mut fixture = Fixture::settled();
+    let ack = fixture.data(3, 240.0);
+    assert_eq!((acknowledged(&ack), blocks(&ack[0])), (vec![16], vec![(3, 4)]));
+    fixture.data(18, 241.0);
+    let ack = fixture.data(18, 242.0);
+    assert_eq!(blocks(&ack[0]), [(18, 19), (18, 19)]);
+}
+
+#[test]
+fn the_last_packet_is_acknowledged_at_once_and_its_short_payload_counts() {
+    let mut fixture = Fixture::settled();
+    let last = Packet { number: 17, size_bytes: 152, flags: Flags::FIN, ..Packet::new(Kind::Data, 0) };
+    fixture.packet(last, 240.0);
+    assert_eq!(fixture.receiver.finished(), None, "16 is missing");
+    let ack = fixture.data(16, 241.0);
+    assert_eq!(acknowledged(&ack), [18]);
+    assert_eq!(fixture.receiver.delivered_bytes(), 17 * 1448 + 100);
+    assert_eq!(fixture.receiver.finished(), Some(Time::from_ms(241)));
+}
+
+#[test]
+fn a_mark_is_echoed_until_the_sender_has_reduced() {
+    let mut fixture = Fixture::new(EcnMode::Classic);
+    let mark = Packet { number: 0, size_bytes: 1500, ecn: Ecn::Ce, ..Packet::new(Kind::Data, 0) };
+    assert!(fixture.packet(mark, 200.0)[0].flags.has(Flags::ECE));
+    let plain = Packet { number: 1, ecn: Ecn::Ect0, ..mark };
+    assert!(fixture.packet(plain, 201.0)[0].flags.has(Flags::ECE));
+    let reduced = Packet { number: 2, flags: Flags::CWR, ..plain };
+    assert!(!fixture.packet(reduced, 202.0)[0].flags.has(Flags::ECE));
+    assert_eq!(fixture.receiver.marks(), 1);
+}
+
+/// Packets 0 to 15 are acknowledged by quick ACKs. Packet 16 is not marked and its ACK is delayed; 17 is
+/// marked: the ACK of 16 is sent first, without ECE, then that of 17 with ECE.
+#[test]
+fn with_feedback_for_each_packet_an_ack_never_mixes_marked_and_unmarked() {
+    let mut fixture = Fixture::new(EcnMode::PerPacket);
+    let data = |number, ecn| Packet { number, ecn, size_bytes: 1500, ..Packet::new(Kind::Data, 0) };
+    for number in 0..16 {
+        fixture.packet(data(number, Ecn::Ect0), 200.0 + f64::from(number));
+    }
+    assert_eq!(fixture.packet(data(16, Ecn::Ect0), 220.0), []);
+    let acks = fixture.packet(data(17, Ecn::Ce), 220.5);
+    let found: Vec<_> = acks.iter().map(|ack| (ack.number, ack.flags.has(Flags::ECE))).collect();
+    assert_eq!(found, [(17, false), (18, true)]);
+}
+
+/// RFC 7323, 4.3: with packets 16 and 17 acknowledged together, the timestamp of 16 is echoed.
+#[test]
+fn a_delayed_ack_echoes_the_older_timestamp() {
+    let mut fixture = Fixture::settled();
+    let data =
+        |number, ts_val_ms| Packet { number, ts_val_ms, size_bytes: 1500, ..Packet::new(Kind::Data, 0) };
+    assert_eq!(fixture.packet(data(16, 500), 240.0), []);
+    assert_eq!(fixture.packet(data(17, 501), 240.5)[0].ts_echo_ms, 500);
+}
