@@ -40,11 +40,7 @@ impl ElementSettings for Spec {
 
     fn link(&self) -> Option<LinkSettings<'_>> {
         // Times do not depend on sizes: a short time makes any rate.
-        Some(LinkSettings {
-            queue: &self.queue,
-            highest_rate_bit_per_s: MAX_RATE_BIT_PER_S,
-            changes: &[],
-        })
+        Some(LinkSettings { queue: &self.queue, highest_rate_bit_per_s: MAX_RATE_BIT_PER_S, changes: &[] })
     }
 }
 
