@@ -9,6 +9,7 @@ import pytest
 
 from commandline import refused
 from tussle.agreement import BOUNDS, HOSTS
+from tussle.cli.agree import folder_of
 from tussle.dataset import Dataset
 
 TUSSLE = Path(sys.executable).with_name("tussle")
@@ -39,7 +40,7 @@ def test_both_engines_agree_with_each_setting_of_hosts(tussle_, tmp_path):
     answer = tussle_("agree", "--hosts", "--cells", "1", "--algorithms", "cubic", "-o", "hosts")
     assert answer.status == 0, answer.out
     folders = {folder.name for folder in (tmp_path / "hosts").iterdir()}
-    assert folders == {f"{key}-{str(value).lower()}" for each in HOSTS for key, value in each.items()}
+    assert folders == {folder_of(settings) for settings in HOSTS}
     [cell] = (tmp_path / "hosts" / "sack-false" / "kernel").iterdir()
     assert Dataset.open(cell).scenario.hosts.sack is False
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -112,7 +112,7 @@ def agree(
     is_broken = False
     try:
         for settings in HOSTS if hosts else ({},):
-            place = folder.joinpath(*(f"{key}-{written(value)}" for key, value in settings.items()))
+            place = folder / folder_of(settings)
             if settings:
                 typer.echo(", ".join(f"hosts.{key} = {written(value)}" for key, value in settings.items()))
             given = {f"hosts.{key}": value for key, value in settings.items()}
@@ -124,6 +124,15 @@ def agree(
         raise typer.Exit(INTERRUPTED) from None
     if is_broken:
         raise typer.Exit(_BROKEN)
+
+
+def folder_of(settings: Mapping[str, Any]) -> str:
+    """Return the name of the folder for results with these settings of hosts, empty without any.
+
+    >>> folder_of({"sack": False}), folder_of({"rmem": "4096 16384 65536", "moderate_rcvbuf": False})
+    ('sack-false', 'rmem-4096-16384-65536_moderate_rcvbuf-false')
+    """
+    return "_".join(f"{key}-{written(value)}".replace(" ", "-") for key, value in settings.items())
 
 
 def _compared(results: Mapping[str, "Mapping[str, Dataset]"], folder: Path, command: str) -> bool:
