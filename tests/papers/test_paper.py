@@ -104,7 +104,7 @@ def test_the_hosts_of_a_study_stand_beside_those_of_today(tussle_, tmp_path: Pat
     assert own == own.with_settings(study.hosts.settings)
     [row] = [each for each in rows(study, study.tables[0], results) if each.words == "westwood, reno"]
     today, then = (row.found[engine]["first_mbit_per_s"].mean for engine in results)
-    assert (today < 50, then > 60) == (True, True), (today, then)
+    assert then > today + 15
     assert "simulator, the study's hosts" in html.unescape((tmp_path / "lan" / "index.html").read_text())
 
 
