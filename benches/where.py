@@ -16,10 +16,10 @@ from measure import Job, measure
 
 PARTS = {
     "the loop": r"/src/sim(\.rs|/)",
-    "calendar": r"/src/calendar\.rs",
-    "links and their queues": r"/src/((path|queue)/|(line|packets)\.rs)",
-    "receiver": r"/src/tcp/(receiver|delack|sack_list)\.rs",
-    "sender": r"/src/(tcp/|windowed\.rs)",
+    "calendar": r"/src/util/calendar\.rs",
+    "links and their queues": r"/src/(net/|util/ring_buffer\.rs)",
+    "receiver": r"/src/tcp/(receiver|receive_buffer|delack|merging|sack_list|window_rtt)\.rs",
+    "sender": r"/src/(tcp/|util/windowed\.rs)",
     "algorithm": r"/src/cc/",
     "what is recorded": r"/src/record/",
 }

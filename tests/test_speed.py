@@ -1,6 +1,7 @@
 """Instructions of the simulator per packet, and their bounds."""
 
 import platform
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,11 @@ import pytest
 
 import instructions
 import page
+import where
 from bench import PARTS
 from cases import COUNTED
 from conftest import skip_or_fail
+from engines import ROOT
 from instructions import Counted, compiler, complaint, count, write_bounds
 from where import parts
 
@@ -87,6 +90,11 @@ def test_new_measurements_replace_only_their_table():
     assert page.filled(once, found) == once
 
 
+def test_each_part_of_a_profile_has_source_files():
+    sources = [f"/{file.relative_to(ROOT)}" for file in (ROOT / "crates" / "tussle-core").rglob("*.rs")]
+    assert [part for part, pattern in where.PARTS.items() if not any(map(re.compile(pattern).search, sources))] == []
+
+
 def test_a_profile_assigns_instructions_to_source_files(tmp_path):
     profile = tmp_path / "callgrind.out"
     profile.write_text(PROFILE)
@@ -97,7 +105,7 @@ PROFILE = """\
 version: 1
 events: Ir
 
-fl=(1) /crates/tussle-core/src/sim.rs
+fl=(1) /crates/tussle-core/src/sim/mod.rs
 fn=(1) tussle_core::sim::Simulation::advance
 12 100
 fi=(2) /crates/tussle-core/src/tcp/input.rs

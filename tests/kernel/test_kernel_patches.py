@@ -70,7 +70,15 @@ def test_the_digest_is_that_of_the_source_alone():
 
 
 def test_each_patch_of_ours_has_edits_and_the_digest_of_its_file():
-    assert [patch.name for patch in patches()] == ["clock", "driver", "headers", "hosts", "sndbuf", "xstate"]
+    assert [patch.name for patch in patches()] == [
+        "clock",
+        "clock_offset",
+        "driver",
+        "headers",
+        "hosts",
+        "sndbuf",
+        "xstate",
+    ]
     for patch in patches():
         assert patch.edits
         assert len(bytes.fromhex(patch.digest)) == 32

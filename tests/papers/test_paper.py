@@ -105,7 +105,10 @@ def test_the_hosts_of_a_study_stand_beside_those_of_today(tussle_, tmp_path: Pat
     [row] = [each for each in rows(study, study.tables[0], results) if each.words == "westwood, reno"]
     today, then = (row.found[engine]["first_mbit_per_s"].mean for engine in results)
     assert then > today + 15
-    assert "simulator, the study's hosts" in html.unescape((tmp_path / "lan" / "index.html").read_text())
+    page = html.unescape((tmp_path / "lan" / "index.html").read_text("utf-8"))
+    assert "simulator, the study's hosts" in page
+    assert study.hosts.about in page
+    assert "<code>hosts.profile = linux-2.6.32</code>" in page
 
 
 def test_a_study_without_known_hosts_refuses_them(tussle_):

@@ -18,7 +18,7 @@ from tussle.papers._plan import SIZES, Setting, planned
 from tussle.papers._printed import on_printed_numbers
 from tussle.papers._scores import Score, Verdicts, score
 from tussle.papers._statements import Checked, check
-from tussle.papers._study import Statement, Study, Table
+from tussle.papers._study import OwnHosts, Statement, Study, Table
 
 _CALLED = {"sim": "simulator", "kernel": "Linux"}
 _ENGINES = tuple(_CALLED)
@@ -112,6 +112,11 @@ class Content:
     def called(self) -> dict[str, str]:
         """Names of the engines that readers see."""
         return {engine: called(engine) for engine in self.engines}
+
+    @property
+    def own_hosts(self) -> OwnHosts | None:
+        """The hosts of the study, if any results were made with them."""
+        return self.study.hosts if any(engine.endswith(STUDY_HOSTS) for engine in self.engines) else None
 
     @property
     def answers(self) -> dict[str, dict[str, int]]:

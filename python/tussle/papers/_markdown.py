@@ -96,6 +96,9 @@ def _opening(page: _Page, content: Content) -> None:
     study, about = content.study, content.about
     commands = ", ".join(f"`{command}`" for command in content.commands)
     page.say(f"# {study.title}", study.about, *_block(content, "setup"))
+    if content.own_hosts:
+        settings = ", ".join(f"`{key} = {value}`" for key, value in content.own_hosts.settings.items())
+        page.say(f"The study's hosts: {content.own_hosts.about} Settings: {settings}.")
     page.say(
         f"The numbers were made on {about.date} with Tussle {about.version}, by {commands}. "
         f"[comparison.csv]({study.name}/comparison.csv) holds every number. `make papers` writes this page. "

@@ -41,6 +41,7 @@ def write(content: Content) -> dict[str, str]:
         sweeps=content.sweeps,
         parts=content.parts,
         provenance=content.provenance,
+        own_hosts=content.own_hosts,
     )
     return {"index.html": page, "comparison.csv": comparison(content.tables)}
 

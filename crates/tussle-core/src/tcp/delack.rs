@@ -115,7 +115,11 @@ impl DelayedAck {
     }
 
     /// Delays an ACK; returns `Now` if a delayed ACK is almost due.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a second caller, for merged packets, must not slow down the first"
+    )]
+    #[inline(always)]
     pub(crate) fn delay(&mut self, now: Time, path: Path) -> Decision {
         let shortest = self.shortest;
         let mut wait = self.wait;

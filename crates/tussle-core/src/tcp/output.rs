@@ -197,7 +197,7 @@ impl Sender {
                 packet.flags = packet.flags.with(Flags::CWR);
             }
         }
-        self.before_sending(1, packet.size_bytes - self.setup.header_bytes());
+        self.before_sending(1, self.payload_bytes(number));
         let sent = self.rate.on_send(&mut self.flow, departure);
         self.board.push(&mut self.flow, sent);
         self.emit(packet, departure, out);

@@ -216,19 +216,26 @@ impl Receiver {
     /// Processes a packet from the sender that arrived at `now`.
     #[inline]
     pub fn on_packet(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
+        if packet.kind == Kind::Data {
+            let (prior_next, has_buffer) = (self.next, self.buffer.is_some());
+            if has_buffer {
+                self.before_data(packet, now);
+            }
+            self.on_data(packet, now, out);
+            if has_buffer {
+                let is_pushed = packet.number == prior_next && packet.flags.has(Flags::PSH);
+                self.read(prior_next, is_pushed, now, out);
+            }
+        } else {
+            self.on_control(packet, now, out);
+        }
+    }
+
+    /// Processes a packet without data.
+    #[inline(never)]
+    fn on_control(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
         match packet.kind {
             Kind::Syn => self.on_syn(packet, now, out),
-            Kind::Data => {
-                let (prior_next, has_buffer) = (self.next, self.buffer.is_some());
-                if has_buffer {
-                    self.before_data(packet, now);
-                }
-                self.on_data(packet, now, out);
-                if has_buffer {
-                    let is_pushed = packet.number == prior_next && packet.flags.has(Flags::PSH);
-                    self.read(prior_next, is_pushed, now, out);
-                }
-            }
             Kind::Ack => {
                 self.establish(now);
                 self.ts_recent_ms = packet.ts_val_ms;
@@ -236,7 +243,7 @@ impl Receiver {
                     self.send_ack(now, out);
                 }
             }
-            Kind::SynAck | Kind::Datagram => {}
+            Kind::Data | Kind::SynAck | Kind::Datagram => {}
         }
     }
 
@@ -262,6 +269,7 @@ impl Receiver {
     }
 
     /// Processes the packets that have arrived at this instant.
+    #[inline(never)]
     pub fn process_merged(&mut self, now: Time, out: &mut Outbox) {
         let Some(merged) = self.merged.take() else { return };
         let mut ack_sent = AckSent(false);
@@ -287,7 +295,7 @@ impl Receiver {
                     dsack.start = before.start;
                 }
             } else {
-                self.on_packet(&packet, now, out);
+                self.on_control(&packet, now, out);
             }
         }
         if is_data && ack_sent == AckSent(false) {
@@ -416,7 +424,11 @@ impl Receiver {
         }
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a second caller, for merged packets, must not slow down the first"
+    )]
+    #[inline(always)]
     fn take_data(&mut self, packet: &Packet, now: Time, out: &mut Outbox) -> AckSent {
         self.establish(now);
         self.received_packets += 1;
@@ -442,7 +454,11 @@ impl Receiver {
         AckSent(false)
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a second caller, for merged packets, must not slow down the first"
+    )]
+    #[inline(always)]
     fn process_in_order(&mut self, packet: &Packet, now: Time) {
         self.delack.on_data(now, self.path());
         if !self.setup.timestamps {
@@ -581,7 +597,11 @@ impl Receiver {
     }
 
     /// Decides when the current packet is acknowledged.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a second caller, for merged packets, must not slow down the first"
+    )]
+    #[inline(always)]
     fn acknowledge(&mut self, now: Time, out: &mut Outbox) {
         // More than one full packet is unacknowledged (RFC 1122, 4.2.3.2), or there is a reason for an
         // immediate ACK.
@@ -657,6 +677,20 @@ impl Receiver {
         self.window_packets = full_packets(selected.window_bytes.into(), self.setup.mss_bytes);
     }
 
+    /// The SACK option of the next ACK.
+    #[inline(never)]
+    fn take_sacks(&mut self) -> Sacks {
+        let mut sacks = Sacks::default();
+        let most = Sacks::most(self.setup.timestamps);
+        if let Some(block) = self.dsack.take() {
+            sacks.push(block, most);
+        }
+        if self.setup.sack && !self.out_of_order.is_empty() {
+            self.sack_list.fill(&mut sacks, most);
+        }
+        sacks
+    }
+
     fn send_ack(&mut self, now: Time, out: &mut Outbox) {
         if self.buffer.is_some() {
             self.select_window();
@@ -673,15 +707,9 @@ impl Receiver {
         if self.ecn.echoing {
             ack.flags = Flags::ECE;
         }
-        let mut sacks = Sacks::default();
-        let most = Sacks::most(self.setup.timestamps);
-        if let Some(block) = self.dsack.take() {
-            sacks.push(block, most);
+        if self.dsack.is_some() || !self.out_of_order.is_empty() {
+            ack.set_sacks(self.take_sacks());
         }
-        if self.setup.sack && !self.out_of_order.is_empty() {
-            self.sack_list.fill(&mut sacks, most);
-        }
-        ack.set_sacks(sacks);
         out.send(ack);
         self.acknowledged = self.next;
         self.ack_now = false;

@@ -217,33 +217,30 @@ impl Sender {
 mod tests {
     use super::*;
     use crate::Time;
-    use crate::cc::{EcnMode, Entry};
+    use crate::cc::Entry;
     use crate::net::packet::{Kind, Packet};
-    use crate::run::Host;
-    use crate::tcp::{LimitedTimes, Setup};
+    use crate::run::{Host, Qdisc};
+    use crate::tcp::LimitedTimes;
+    use crate::tcp::sender::{Setup, tests_setup};
 
     const SHIPPED: SocketBuffer =
         SocketBuffer { min_bytes: 4096, default_bytes: 16_384, max_bytes: 4_194_304 };
 
-    /// A bulk sender whose connection was established 100 ms ago.
-    fn sender(wmem: SocketBuffer) -> (Sender, Outbox) {
+    /// A bulk sender that opens its connection at 0.
+    fn opening(wmem: SocketBuffer, device_rate_bit_per_s: Option<u64>) -> (Sender, Outbox) {
         let entry = Entry::find("reno").unwrap();
-        let setup = Setup {
-            flow: 0,
-            host: Host { wmem: Some(wmem), ..Host::default() },
-            sack: true,
-            mss_bytes: 1448,
-            ecn: EcnMode::Off,
-            pacing: false,
-            timestamp_offset_ms: 0,
-            echoes_timestamps: false,
-            device_rate_bit_per_s: None,
-            timestamps: true,
-        };
+        let setup = tests_setup(Host { wmem: Some(wmem), qdisc: Qdisc::PfifoFast, ..Host::default() });
+        let setup = Setup { device_rate_bit_per_s, ..setup };
         let parameters = entry.parameters(&std::collections::BTreeMap::new()).unwrap();
         let (mut sender, mut out) = (Sender::new(setup, (entry.build)(&parameters, 0)), Outbox::default());
         sender.write(u32::MAX, &mut out);
         sender.open(Time::ZERO, &mut out);
+        (sender, out)
+    }
+
+    /// A bulk sender whose connection was established 100 ms ago.
+    fn sender(wmem: SocketBuffer) -> (Sender, Outbox) {
+        let (mut sender, mut out) = opening(wmem, None);
         sender.on_packet(
             &Packet { window_packets: 5000, ..Packet::new(Kind::SynAck, 0) },
             Time::from_ms(100),
@@ -257,6 +254,20 @@ mod tests {
         let ack = Packet { number, window_packets: 5000, ..Packet::new(Kind::Ack, 0) };
         sender.on_packet(&ack, Time::from_ms(at_ms), out);
         std::mem::take(&mut out.packets).len()
+    }
+
+    /// The SYN leaves the device at 1 Gbit/s within a microsecond, its answer takes 100 ms.
+    #[test]
+    fn no_data_are_sent_before_the_connection_is_established() {
+        let (mut sender, mut out) = opening(SHIPPED, Some(1_000_000_000));
+        let mut woken = 0;
+        while sender.wake() < Time::from_ms(100) {
+            sender.on_timer(sender.wake(), &mut out);
+            woken += 1;
+        }
+        assert!(woken > 0, "the device never released the SYN");
+        let sent: Vec<_> = out.packets.iter().map(|packet| packet.kind).collect();
+        assert_eq!((sent, sender.flow.nxt), (vec![Kind::Syn], 0));
     }
 
     /// Two windows of ten packets, of 4352 bytes each: 1460 bytes and room for headers and metadata, rounded up to 4096, and

@@ -264,15 +264,12 @@ impl Sender {
     /// Time of the next call of [`Sender::on_timer`]; [`Time::NEVER`] if none is needed.
     #[inline]
     pub fn wake(&self) -> Time {
-        match &self.pacer {
-            None => self.timer.at(),
-            Some(pacer) if pacer.pacing != Pacing::Socket => self.timer.at().min(self.device_wake()),
-            Some(pacer) => {
-                let at = self.timer.at().min(self.device_wake());
-                let is_paced = pacer.next() > self.flow.now && self.has_something_to_send();
-                if is_paced { at.min(pacer.next()) } else { at }
-            }
-        }
+        let at = self.timer.at();
+        let Some(pacer) = &self.pacer else { return at };
+        let waits_for_pacer =
+            pacer.pacing == Pacing::Socket && pacer.next() > self.flow.now && self.has_something_to_send();
+        let at = if waits_for_pacer { at.min(pacer.next()) } else { at };
+        self.device.as_ref().map_or(at, |device| at.min(device.next()))
     }
 
     /// Opens the connection.
@@ -406,10 +403,15 @@ impl Sender {
             }
         }
         let Some(pacer) = &self.pacer else { return };
-        let is_paced = pacer.pacing == Pacing::Socket
-            && (self.device.is_none() || pacer.is_awaited && pacer.next() <= now);
-        self.release_device(out);
-        if is_paced && self.connection == Connection::Established {
+        let mut is_paced = pacer.pacing == Pacing::Socket;
+        if self.device.is_some() {
+            is_paced &= pacer.is_awaited && pacer.next() <= now;
+            self.release_device(out);
+        }
+        if self.connection != Connection::Established {
+            return;
+        }
+        if is_paced {
             self.retransmit_lost(out);
             self.transmit(out);
         }

@@ -113,12 +113,6 @@ impl Sender {
         held
     }
 
-    /// Time at which the device acts next.
-    #[inline]
-    pub(super) fn device_wake(&self) -> Time {
-        self.device.as_ref().map_or(Time::NEVER, |device| device.next())
-    }
-
     /// Departure time of the packet that the device releases next; [`Time::NEVER`] if none waits for it.
     #[inline]
     pub(crate) fn device_due(&self) -> Time {

@@ -2,6 +2,19 @@
 
 use super::*;
 
+fn setup(ecn: EcnMode) -> ReceiverSetup {
+    ReceiverSetup {
+        flow: 0,
+        host: Host::default(),
+        sack: true,
+        timestamps: true,
+        mss_bytes: 1448,
+        window: LargestWindow::Bytes(65_535),
+        ecn,
+        timestamp_offset_ms: 0,
+    }
+}
+
 /// Test fixture that delivers data packets to a receiver and returns its ACKs.
 struct Fixture {
     receiver: Receiver,
@@ -10,17 +23,7 @@ struct Fixture {
 
 impl Fixture {
     fn new(ecn: EcnMode) -> Fixture {
-        let setup = ReceiverSetup {
-            flow: 0,
-            host: Host::default(),
-            sack: true,
-            timestamps: true,
-            mss_bytes: 1448,
-            window: LargestWindow::Bytes(65_535),
-            ecn,
-            timestamp_offset_ms: 0,
-        };
-        let mut receiver = Receiver::new(setup);
+        let mut receiver = Receiver::new(setup(ecn));
         let mut out = Outbox::default();
         let mut syn = Packet::new(Kind::Syn, 0);
         syn.flags = Flags::ECE.with(Flags::CWR);
@@ -68,17 +71,7 @@ fn blocks(ack: &Packet) -> Vec<(u32, u32)> {
 /// retransmitted.
 #[test]
 fn the_handshake_is_timed_from_its_first_answer() {
-    let setup = ReceiverSetup {
-        flow: 0,
-        host: Host::default(),
-        sack: true,
-        timestamps: true,
-        mss_bytes: 1448,
-        window: LargestWindow::Bytes(65_535),
-        ecn: EcnMode::Off,
-        timestamp_offset_ms: 0,
-    };
-    let mut fixture = Fixture { receiver: Receiver::new(setup), out: Outbox::default() };
+    let mut fixture = Fixture { receiver: Receiver::new(setup(EcnMode::Off)), out: Outbox::default() };
     let syn = Packet::new(Kind::Syn, 0);
     assert_eq!(fixture.packet(syn, 650.0).len(), 1);
     assert_eq!(fixture.packet(syn, 1650.0).len(), 1, "the answer may be lost");
