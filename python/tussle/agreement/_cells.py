@@ -92,11 +92,19 @@ HOSTS: tuple[dict[str, Any], ...] = (
     {"timestamps": "off"},
     {"rmem": "4096 131072 6291456", "wmem": "4096 16384 4194304"},
     {"rmem": "4096 131072 6291456", "moderate_rcvbuf": False},
+    {"rmem": "4096 131072 6291456", "adv_win_scale": 2},
+    {"receive_window": "64 KiB"},
+    {"initial_rwnd": 10},
+    {"metrics_save": True},
+    {"pacing": True},
     {"qdisc": "fq"},
+    {"qdisc": "fq", "limit_output": "16 KiB"},
     {"offloads": True},
+    {"noise": "20 us"},
+    {"bus": "200 Mbit/s", "ring": 64},
+    {"bus": "200 Mbit/s", "netdev_max_backlog": 64},
 )
-"""Settings of hosts that Linux has, each in place of its default. `hystart` is a parameter of one algorithm,
-and `hz` needs another kernel."""
+"""Settings of hosts that Linux has and that matter on these paths, each in place of its default."""
 
 
 def scenarios(grid: Grid, algorithms: Sequence[str]) -> dict[str, Scenario]:

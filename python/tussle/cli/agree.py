@@ -1,5 +1,6 @@
 """`tussle agree`: comparison of the simulator with Linux."""
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
@@ -131,8 +132,10 @@ def folder_of(settings: Mapping[str, Any]) -> str:
 
     >>> folder_of({"sack": False}), folder_of({"rmem": "4096 16384 65536", "moderate_rcvbuf": False})
     ('sack-false', 'rmem-4096-16384-65536_moderate_rcvbuf-false')
+    >>> folder_of({"bus": "200 Mbit/s"})
+    'bus-200-Mbit-s'
     """
-    return "_".join(f"{key}-{written(value)}".replace(" ", "-") for key, value in settings.items())
+    return "_".join(re.sub(r"[ /]", "-", f"{key}-{written(value)}") for key, value in settings.items())
 
 
 def _compared(results: Mapping[str, "Mapping[str, Dataset]"], folder: Path, command: str) -> bool:
