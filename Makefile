@@ -75,9 +75,20 @@ test: lint  ## Set up, lint, build kernels, run all tests, and say at the end wh
 	if [ -e /usr/src/$(SECOND_SOURCE).tar.xz ]; then $(BIN)/tussle kernel build --source $(SECOND_SOURCE); else false; fi || \
 	$(KERNEL_OR_SKIP)
 	$(BIN)/tussle kernel build || $(KERNEL_OR_SKIP)
-	cargo test --workspace --locked --quiet
+	$(SAME_CASES) cargo test --workspace --locked --quiet
 	$(PYTEST)
 	@$(SAY_SKIPPED_WASM)
+
+# A failure is about the change at hand: the property tests try the same random cases every time.
+SAME_CASES := PROPTEST_RNG_SEED=1
+ROUNDS := 10
+
+.PHONY: properties
+properties: setup  ## Run the property tests with random cases of their own, ROUNDS times (10)
+	for round in $$(seq $(ROUNDS)); do \
+		cargo test --release -p tussle-core --locked --quiet || exit 1; \
+		$(PYTEST) --quiet -m hypothesis --hypothesis-profile random || exit 1; \
+	done
 
 .PHONY: check
 check: setup  ## The short form of `make test`, in three minutes: format, lints, the simulator's tests, quick Python tests
@@ -87,7 +98,7 @@ check: setup  ## The short form of `make test`, in three minutes: format, lints,
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/lint-imports
 	$(BIN)/typos
-	cargo test -p tussle-core --locked --quiet
+	$(SAME_CASES) cargo test -p tussle-core --locked --quiet
 	$(PYTEST) --quiet -m "not slow"
 
 # The simulator is to compile for a browser; nothing can be installed for that where rustup is not.
