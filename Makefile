@@ -86,7 +86,7 @@ ROUNDS := 10
 .PHONY: properties
 properties: setup  ## Run the property tests with random cases of their own, ROUNDS times (10)
 	for round in $$(seq $(ROUNDS)); do \
-		cargo test --release -p tussle-core --locked --quiet || exit 1; \
+		cargo test --release -p tussle-core --test '*' --locked --quiet || exit 1; \
 		$(PYTEST) --quiet -m hypothesis --hypothesis-profile random || exit 1; \
 	done
 
@@ -159,9 +159,10 @@ agreement: setup  ## Compare the simulator with Linux in 512 cells (80 minutes);
 	$(BIN)/python tools/agreement.py $(AGREED) "tussle $(AGREE)"
 
 KERNELS := linux-6.1,linux-6.12,linux-7.3
-KERNEL_PROFILES := dsl lan
+KERNEL_PROFILES := dsl lan lte
 KERNEL_TIMES_dsl := --duration 60s
 KERNEL_TIMES_lan := --duration 12s --stagger 2s
+KERNEL_TIMES_lte := --duration 60s
 KERNEL_PAIRS := matrix --engine kernel --algorithms cubic,reno,bbr,vegas,westwood,htcp --repetitions 6
 
 .PHONY: kernel-changes
@@ -169,6 +170,10 @@ kernel-changes: setup  ## Run pairs on the kernels of KERNELS (two hours), and w
 	set -e; $(foreach profile,$(KERNEL_PROFILES),$(BIN)/tussle $(KERNEL_PAIRS) --kernel $(KERNELS) \
 	--profile $(profile) $(KERNEL_TIMES_$(profile)) -o results/kernels-$(profile);)
 	$(BIN)/python tools/kernels_page.py $(KERNEL_PROFILES:%=results/kernels-%)
+
+.PHONY: host-defaults
+host-defaults: setup  ## Run all cells with each default of a Linux host, and write its table in docs/explanation/default-host.md
+	$(BIN)/python tools/host_defaults.py results/host-defaults
 
 STUDIES := lan-pairs buffer-provisioning linux-variants hsdpa
 STUDY_SIZE := --full

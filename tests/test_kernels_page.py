@@ -44,6 +44,14 @@ def test_over_lan_only_flows_that_bbr_joins_change_and_only_on_7_3(page: ModuleT
     assert all(1.09 < new / old < 1.21 for new, old in zip(after, before, strict=True))
 
 
+def test_over_lte_each_change_may_be_chance(page: ModuleType):
+    rows = page.read("lte")
+    changed = [row for row in rows if row["verdict"] == "real"]
+    assert len({(row["first"], row["joins"]) for row in changed}) == 3
+    nearest = (min(abs(float(row[f"{edge}_mbit_per_s"])) for edge in ("low", "high")) for row in changed)
+    assert all(distance < 0.1 for distance in nearest)
+
+
 def test_without_replacing_the_clamp_6_12_agrees_with_6_1(page: ModuleType):
     found = {(row["kernel"], row["change"]): row for row in page.read("one-change")}
     old, new = found["6.1", "none"], found["6.12", "none"]

@@ -112,8 +112,24 @@ def test_the_hosts_of_a_study_stand_beside_those_of_today(tussle_, tmp_path: Pat
 
 
 def test_a_study_without_known_hosts_refuses_them(tussle_):
-    message = refused(tussle_("paper", "hsdpa", "--study-hosts", "-o", "out"))
-    assert message == "--study-hosts: nothing is known of the hosts of hsdpa; leave it out"
+    message = refused(tussle_("paper", "buffer-provisioning", "--study-hosts", "-o", "out"))
+    assert message == "--study-hosts: nothing is known of the hosts of buffer-provisioning; leave it out"
+
+
+def test_on_the_gigabit_the_windows_of_the_study_decide(tussle_, tmp_path: Path):
+    """Reno over 1 Gbit/s: 60.65 Mbit/s are printed at 100 ms, 28.24 at 200 ms. 786 kB in 100 ms are 62.9 Mbit/s."""
+    part = ("--part", "gigabit", "--quick", "--algorithms", "reno", "-o", "gigabit")
+    assert tussle_("paper", "linux-variants", *part).status == 0
+    assert tussle_("paper", "linux-variants", *part, "--study-hosts").status == 0
+    study = Study.load("linux-variants")
+    results = results_in(study, tmp_path / "gigabit")
+    compared = [row for row in rows(study, study.tables[0], results) if row.found]
+    assert len(compared) == 5
+    for row in compared:
+        printed = row.published["throughput_mbit_per_s"]
+        today, then = (row.found[engine]["throughput_mbit_per_s"].mean for engine in results)
+        assert today > 2 * printed
+        assert then == pytest.approx(printed, rel=0.3)
 
 
 def test_existing_results_are_reused(tussle_, tmp_path):
