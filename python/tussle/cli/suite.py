@@ -59,6 +59,10 @@ def suite(
         bool,
         typer.Option("--quick/--full", help="Run fewer points of each test; --full runs all of them."),
     ] = True,
+    only: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help="Judge only these criteria.", show_default="all of the suite"),
+    ] = None,
     queue: Annotated[
         str | None,
         typer.Option(metavar="KIND", help="The queue that the suite is about.", show_default="the suite's"),
@@ -88,6 +92,11 @@ def suite(
     from tussle.suites import Suite, candidate_of
 
     chosen = Suite.load(name)
+    if only is not None:
+        chosen = chosen.only([each.strip() for each in only.split(",") if each.strip()])
+        if not chosen.criteria:
+            known = ", ".join(each.name for each in Suite.load(name).criteria)
+            raise TussleError(f"--only names no criterion; give some of {known}")
     if queue is not None and not chosen.queues:
         raise TussleError(f"--queue: {name} brings its own queues; leave the option out")
     if queue is not None and queue not in catalog().queues:
@@ -95,7 +104,7 @@ def suite(
     candidate = candidate_of(algorithm, _parameters(parameters))
     size = "quick" if quick else "full"
     folder = output or RESULTS / "-".join(["suite", name, Path(algorithm).name, *([queue] if queue else [])])
-    given = {"algorithm": algorithm, "engine": engine if engine != "sim" else None, "queue": queue}
+    given = {"algorithm": algorithm, "engine": engine if engine != "sim" else None, "only": only, "queue": queue}
     words = [word for key, value in {**given, "kernel": kernel}.items() if value for word in (f"--{key}", value)]
     words += [word for each in parameters or [] for word in ("--parameter", each)]
     command = shlex.join(["tussle", "suite", name, *words, f"--{size}", "-o", str(folder)])
@@ -161,7 +170,7 @@ def _refused(planned: Sequence["Task"], request: _Request) -> dict[str, str]:
                 request.means.engine.check(run)
         except TussleError as error:
             reasons.setdefault(task.test, str(error))
-    if reasons.keys() == request.suite.tests.keys():
+    if reasons and reasons.keys() == request.suite.tests.keys():
         reason = next(iter(reasons.values()))
         raise TussleError(f"--engine {request.means.engine.name} cannot run {request.candidate.label}: {reason}")
     return reasons

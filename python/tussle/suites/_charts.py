@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import altair as alt
 
 from tussle.figures import CONFIG, svg
-from tussle.suites._judge import point_words
 from tussle.suites._result import CaseResult, Number
 
 _WIDTH_PX, _ROW_PX = 360, 15
@@ -21,7 +20,7 @@ _UNREAD_IN_IMAGES = re.compile(r' (?:aria-[\w-]+|role|class)="[^"]*"')
 
 def of_claim(cases: Sequence[CaseResult], algorithm: str) -> str:
     """Draw the values of the cases of one claim as SVG: medians, 95 % intervals, limits, references."""
-    points = [point_words(case) or "all runs" for case in cases]
+    points = [case.where or "all runs" for case in cases]
     rows = [
         {"point": point, "series": name, "value": number.median, "low": _low(number), "high": _high(number)}
         for point, case in zip(points, cases, strict=True)
@@ -41,7 +40,7 @@ def of_claim(cases: Sequence[CaseResult], algorithm: str) -> str:
     scale, axis = _scale(every)
     title = f"{cases[0].words}; {'at most' if cases[0].relation == '<' else 'at least'} the red line"
     x = alt.X("value", type="quantitative", title=title, scale=scale, axis=axis)
-    y = alt.Y("point", type="nominal", title=None, sort=points, axis=alt.Axis(labelLimit=260))
+    y = alt.Y("point", type="nominal", title=None, sort=points, axis=alt.Axis(labelLimit=0))
     offset = alt.YOffset("series", type="nominal", sort=names)
     colour = alt.Color(
         "series",

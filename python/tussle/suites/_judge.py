@@ -97,17 +97,17 @@ def _relative_distance(case: CaseResult) -> float:
 
 def case_words(case: CaseResult) -> str:
     """Describe a case in one line: the quantity, the point, the value and its limit."""
-    where = point_words(case)
-    point = f" at {where}" if where else ""
+    point = f" ({case.where})" if case.where else ""
     if case.value is None or case.limit is None:
         return f"{case.words}{point}: no value"
     relation = "at most" if case.relation == "<" else "at least"
     return f"{case.words}{point}: {case.value.median:.3g}, {relation} {case.limit:.3g}"
 
 
-def point_words(case: CaseResult) -> str:
-    """Describe the point of a case: "rtt = 40 ms, queue.limit = 1 bdp"."""
-    return ", ".join(f"{key.removeprefix('path.')} = {value}" for key, value in case.point.items())
+def _words(point: Mapping[str, str], words: Mapping[str, str]) -> str:
+    """Describe a point: "rtt 40 ms, beside reno"."""
+    named = {key: words.get(key, key.removeprefix("path.")) for key in point}
+    return ", ".join(f"{named[key]} {value}" for key, value in point.items() if named[key])
 
 
 def _cases(claim: Claim, context: _Context) -> list[CaseResult]:
@@ -127,10 +127,12 @@ def _cases(claim: Claim, context: _Context) -> list[CaseResult]:
             other = _at(rivals[name], at).select("repetition", pl.col("value").alias(_OF + name))
             joined = joined.join(other, on="repetition", how="left")
         references = {name: _numbers(_at(table, at)["value"]) for name, table in shown.items()}
+        point = {axis: str(at[axis]) for axis in varied}
         found.append(
             _case(
                 claim,
-                {axis: str(at[axis]) for axis in varied},
+                point,
+                _words(point, context.suite.tests[claim.test].words),
                 _Compared(joined, names, {name: each for name, each in references.items() if each}),
             )
         )
@@ -162,7 +164,7 @@ class _Compared(NamedTuple):
     references: dict[str, Number]
 
 
-def _case(claim: Claim, point: dict[str, str], compared: _Compared) -> CaseResult:
+def _case(claim: Claim, point: dict[str, str], where: str, compared: _Compared) -> CaseResult:
     rows = compared.joined.with_columns(_limit(claim, compared.rivals).alias("limit"))
     rows = rows.drop_nulls(["value", "limit"])
     sign = 1.0 if claim.relation == "<" else -1.0
@@ -173,6 +175,7 @@ def _case(claim: Claim, point: dict[str, str], compared: _Compared) -> CaseResul
         test=claim.test,
         words=claim.words,
         point=point,
+        where=where,
         verdict=_of_interval(low, high),
         relation=claim.relation,
         value=_numbers(rows["value"]),

@@ -12,7 +12,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from tussle.errors import TussleError
 from tussle.scenario import Scenario
 from tussle.suites._charts import of_claim
-from tussle.suites._judge import point_words
 from tussle.suites._result import CaseResult, CriterionResult, Number, SuiteResult
 from tussle.suites._suite import Suite
 
@@ -51,7 +50,7 @@ def write_page(suite: Suite, result: SuiteResult, scenarios: Mapping[str, Scenar
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": _number, "interval": _interval, "point": point_words}
+    environment.filters |= {"number": _number, "interval": _interval}
     page = environment.get_template("suite.html").render(
         suite=suite,
         result=result,

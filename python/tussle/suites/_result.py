@@ -40,6 +40,8 @@ class CaseResult(_Record):
     """The compared quantity, with its unit."""
     point: dict[str, str]
     """Values of the test's axes, by their keys in the scenario."""
+    where: str
+    """The point in words; empty if the test has a single one."""
     verdict: Verdict
     """`pass`, `look` or `fail`."""
     relation: Literal["<", ">"]

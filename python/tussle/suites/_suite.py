@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -30,6 +32,8 @@ class Test(Strict):
     """Keys of the scenario that hold the candidate, such as `flows.0.algorithm`."""
     full: dict[str, Any] = Field(default_factory=dict)
     """Settings of `--full`; the scenario itself is the quick form."""
+    words: dict[str, str] = Field(default_factory=dict)
+    """Words for axes in the description of a case, by their keys; an empty text leaves the axis out."""
     queue: bool = False
     """Whether `--queue` replaces the queue at the bottleneck."""
 
@@ -130,6 +134,25 @@ class Suite(Strict):
         if twice := {name for name in names if names.count(name) > 1}:
             raise ValueError(f"two criteria are called {min(twice)}")
         return self
+
+    def digest(self) -> str:
+        """Return a digest of the suite's files, by which a table of its results shows whether it is up to date."""
+        hashing = hashlib.sha256()
+        for file in sorted((_FOLDER / self.name).glob("*.toml")):
+            hashing.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+        return hashing.hexdigest()[:16]
+
+    def only(self, names: Sequence[str]) -> Self:
+        """Return the suite with these criteria and their tests; raises TussleError for an unknown one."""
+        known = [criterion.name for criterion in self.criteria]
+        for name in names:
+            if name not in known:
+                raise TussleError(f"--only: {unknown(f'criterion of {self.name}', name, known)}")
+        kept = tuple(criterion for criterion in self.criteria if criterion.name in names)
+        claims = [claim for criterion in kept for claim in criterion.claims]
+        needed = {test for claim in claims for test in (claim.test, claim.against)}
+        tests = {name: test for name, test in self.tests.items() if name in needed}
+        return self.model_copy(update={"criteria": kept, "tests": tests})
 
     def scenario(self, test: str) -> Scenario:
         """Return the scenario of a test, in its quick form and without the candidate."""
