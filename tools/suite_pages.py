@@ -1,6 +1,6 @@
 """Write the page of a suite in docs/suites: its verdicts on every algorithm of the simulator.
 
-`python tools/suite_pages.py SUITE DIR`: the suite, and the folder of its results, of which finished ones are kept.
+`python tools/suite_pages.py SUITE DIR`: the suite, and the folder of its results. Finished runs are kept.
 """
 
 import argparse
@@ -22,11 +22,13 @@ COMMAND = "import sys; sys.argv[0] = 'tussle'; from tussle.cli import main; main
 
 def main() -> None:
     """Run the suite on each algorithm, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("suite")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--workers", default=None, help="number of parallel runs")
-    parser.add_argument("--write", action="store_true", help="write the page of finished results, and run nothing")
+    parser.add_argument("--write", action="store_true", help="write the page only")
     given = parser.parse_args()
     suite = Suite.load(given.suite)
     own = [*suite.references]
@@ -34,7 +36,9 @@ def main() -> None:
     for name in [] if given.write else names:
         share_references(suite, name, given.folder)
         run(suite, name, given.folder / name, given.workers)
-    results = [read_result(given.folder / name) for name in names if (given.folder / name / "verdicts.json").exists()]
+    results = [
+        read_result(given.folder / name) for name in names if (given.folder / name / "verdicts.json").exists()
+    ]
     PAGES.mkdir(exist_ok=True)
     page = PAGES / f"{suite.name}.md"
     page.write_text("\n".join(lines(suite, results)) + "\n", "utf-8")
@@ -45,7 +49,10 @@ def share_references(suite: Suite, name: str, folder: Path) -> None:
     """Link the runs of the references into the folder of an algorithm: they are the same for all."""
     for reference in suite.references:
         for test in suite.tests:
-            made, wanted = folder / reference / "runs" / test / "candidate", folder / name / "runs" / test / reference
+            made, wanted = (
+                folder / reference / "runs" / test / "candidate",
+                folder / name / "runs" / test / reference,
+            )
             if reference != name and made.exists() and not wanted.exists():
                 shutil.copytree(made, wanted, copy_function=os.link)
 
@@ -54,7 +61,7 @@ def run(suite: Suite, name: str, folder: Path, workers: str | None) -> None:
     """Run the suite on an algorithm; a failed criterion is a result, too."""
     words = ["suite", suite.name, "--algorithm", name, "-o", str(folder)]
     words += ["--workers", workers] if workers else []
-    ended = subprocess.run([sys.executable, "-c", COMMAND, *words], check=False)
+    ended = subprocess.run([sys.executable, "-c", COMMAND, *words], check=False)  # noqa: S603 (this interpreter, with names of the catalog)
     if ended.returncode not in (0, 1):
         sys.exit(f"{name}: exit status {ended.returncode}")
 
@@ -69,8 +76,8 @@ def lines(suite: Suite, results: Sequence[SuiteResult]) -> Iterator[str]:
     yield ""
     forms = sorted({result.size for result in results})
     yield (
-        f"{len(results)} algorithms, Tussle {tussle.__version__}, simulator, {' and '.join(forms)} form. ✓ pass, ? look "
-        "(the interval crosses the threshold), ✗ fail. `tussle suite "
+        f"{len(results)} algorithms, Tussle {tussle.__version__}, simulator, {' and '.join(forms)} form. "
+        "✓ pass, ? look (the interval crosses the threshold), ✗ fail. `tussle suite "
         f"{suite.name} --algorithm X` writes the page of one algorithm, with the evidence. "
         "[How to read and to use it](../how-to/suites.md)."
     )

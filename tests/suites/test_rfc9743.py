@@ -15,7 +15,7 @@ from tussle.suites import (
     SuiteResult,
     Task,
     candidate_of,
-    judge,
+    decide,
     read_result,
     tasks,
 )
@@ -104,8 +104,8 @@ def test_the_scenario_of_the_evidence_can_be_run(folders):
     assert Scenario.load(file).runs()[0].run["flows"][0]["algorithm"].endswith("deaf.py:Deaf")
 
 
-def judged(name: str, candidate: Candidate, settings: dict, folder: Path) -> CriterionResult:
-    """Judge one criterion on its test, with fewer points."""
+def decided(name: str, candidate: Candidate, settings: dict, folder: Path) -> CriterionResult:
+    """Decide on one criterion on its test, with fewer points."""
     suite = Suite.load("rfc9743").only([name])
     datasets: dict = {}
     for task in tasks(suite, candidate, "quick"):
@@ -115,7 +115,7 @@ def judged(name: str, candidate: Candidate, settings: dict, folder: Path) -> Cri
         short = Task(task.test, task.contender, scenario)
         made = sweep(scenario, short.folder(folder), SweepSettings(workers=1))
         datasets.setdefault(task.test, {})[task.contender] = made
-    [found] = judge(suite, datasets, {}, candidate.algorithm)
+    [found] = decide(suite, datasets, {}, candidate.algorithm)
     return found
 
 
@@ -123,23 +123,23 @@ BESIDE_RENO = {"flows.1.algorithm": ["reno"], "path.queue.limit": "2 bdp"}
 
 
 def test_scalable_fails_harm_to_reno(tmp_path):
-    found = judged("harm-reno", Candidate("scalable"), BESIDE_RENO, tmp_path)
+    found = decided("harm-reno", Candidate("scalable"), BESIDE_RENO, tmp_path)
     assert found.verdict == "fail"
 
 
 def test_reno_passes_harm_to_reno(tmp_path):
-    found = judged("harm-reno", Candidate("reno"), BESIDE_RENO, tmp_path)
+    found = decided("harm-reno", Candidate("reno"), BESIDE_RENO, tmp_path)
     assert found.verdict == "pass"
 
 
 def test_two_repetitions_are_too_few_for_a_verdict(tmp_path):
-    found = judged("harm-reno", Candidate("scalable"), {**BESIDE_RENO, "repetitions": 2}, tmp_path)
+    found = decided("harm-reno", Candidate("scalable"), {**BESIDE_RENO, "repetitions": 2}, tmp_path)
     assert found.verdict == "look"
 
 
 def test_bbr_fails_loss_in_shallow_buffers_with_several_flows(tmp_path):
     shallow = {"path.queue.limit": "0.1 bdp", "duration": "12 s", "steady.from": "5 s"}
-    found = judged("loss", Candidate("bbr"), shallow, tmp_path)
+    found = decided("loss", Candidate("bbr"), shallow, tmp_path)
     assert found.verdict == "fail"
     [case] = found.cases
     assert case.value is not None
@@ -148,7 +148,7 @@ def test_bbr_fails_loss_in_shallow_buffers_with_several_flows(tmp_path):
 
 def test_vegas_starves_beside_cubic(tmp_path):
     settings = {"flows.1.algorithm": ["cubic"], "path.queue.limit": "2 bdp"}
-    assert judged("starved-by-others", Candidate("vegas"), settings, tmp_path).verdict == "fail"
+    assert decided("starved-by-others", Candidate("vegas"), settings, tmp_path).verdict == "fail"
 
 
 def test_parameters_of_an_algorithm_are_those_of_the_candidate_only():
@@ -166,7 +166,10 @@ def test_parameters_of_an_algorithm_are_those_of_the_candidate_only():
     ("arguments", "sentence"),
     [
         (("rfc9734", "--algorithm", "reno"), 'unknown suite "rfc9734"; did you mean "rfc9743"?'),
-        (("rfc9743", "--algorithm", "cubik"), '--algorithm: unknown algorithm "cubik"; did you mean "cubic"?'),
+        (
+            ("rfc9743", "--algorithm", "cubik"),
+            '--algorithm: unknown algorithm "cubik"; did you mean "cubic"?',
+        ),
         (("rfc9743", "--algorithm", "udp"), "udp has no congestion control"),
         (("rfc9743", "--algorithm", "reno", "--queue", "codel"), "brings its own queues"),
         (("rfc9743", "--algorithm", "reno", "--only", "harm-renno"), 'did you mean "harm-reno"?'),

@@ -38,7 +38,9 @@ def test_the_axes_that_claims_name_exist(suite: Suite):
 def test_the_candidate_is_where_flows_are_called_candidate(suite: Suite):
     for name, test in suite.tests.items():
         flows = suite.scenario(name).flows
-        called = {f"flows.{index}.algorithm" for index, flow in enumerate(flows) if "candidate" in str(flow.name)}
+        called = {
+            f"flows.{index}.algorithm" for index, flow in enumerate(flows) if "candidate" in str(flow.name)
+        }
         assert called == set(test.candidate), name
 
 

@@ -24,7 +24,11 @@ _DIFFERENT = 1
 def compare(
     first: Annotated[
         Path,
-        typer.Argument(metavar="A", parser=folder_of, help="A dataset or the result of a suite: the folder that `tussle run` or `tussle suite` wrote."),
+        typer.Argument(
+            metavar="A",
+            parser=folder_of,
+            help="A dataset or the result of a suite: the folder that `tussle run` or `tussle suite` wrote.",
+        ),
     ],
     second: Annotated[
         Path | None,
@@ -72,8 +76,8 @@ def compare(
 
     Two results of `tussle suite` are compared by their verdicts: the criteria whose verdicts changed.
 
-    The exit status is 1 when a difference is real and exceeds its threshold, or a verdict changed, 2 when the runs are too few to
-    decide, else 0.
+    The exit status is 1 when a difference is real and exceeds its threshold, or a verdict changed, 2 when
+    the runs are too few to decide, else 0.
     """
     from tussle.compare import Question
     from tussle.compare import threshold as threshold_of

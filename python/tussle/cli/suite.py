@@ -43,7 +43,7 @@ def suite(
         str,
         typer.Option(
             metavar="X",
-            help="The algorithm: a name of `tussle list algorithms`, or the Python file and class of your own.",
+            help="The algorithm, from `tussle list algorithms`, or the Python file and class of your own.",
         ),
     ],
     parameters: Annotated[
@@ -61,7 +61,7 @@ def suite(
     ] = True,
     only: Annotated[
         str | None,
-        typer.Option(metavar="A,B,…", help="Judge only these criteria.", show_default="all of the suite"),
+        typer.Option(metavar="A,B,…", help="Test only these criteria.", show_default="all of the suite"),
     ] = None,
     queue: Annotated[
         str | None,
@@ -104,8 +104,15 @@ def suite(
     candidate = candidate_of(algorithm, _parameters(parameters))
     size = "quick" if quick else "full"
     folder = output or RESULTS / "-".join(["suite", name, Path(algorithm).name, *([queue] if queue else [])])
-    given = {"algorithm": algorithm, "engine": engine if engine != "sim" else None, "only": only, "queue": queue}
-    words = [word for key, value in {**given, "kernel": kernel}.items() if value for word in (f"--{key}", value)]
+    given = {
+        "algorithm": algorithm,
+        "engine": engine if engine != "sim" else None,
+        "only": only,
+        "queue": queue,
+    }
+    words = [
+        word for key, value in {**given, "kernel": kernel}.items() if value for word in (f"--{key}", value)
+    ]
     words += [word for each in parameters or [] for word in ("--parameter", each)]
     command = shlex.join(["tussle", "suite", name, *words, f"--{size}", "-o", str(folder)])
     means = SweepMeans(engine_of(engine, KernelChoice(kernel=kernel)), workers, cluster)
@@ -132,8 +139,8 @@ def _parameters(written: list[str] | None) -> dict[str, int]:
 
 
 def _carried_out(request: _Request, *, quiet: bool) -> "SuiteResult":
-    """Run what is not finished, judge it, and write the page and the verdicts."""
-    from tussle.suites import SuiteResult, judge, tasks, write_page, write_result
+    """Run what is not finished, and write the page and the verdicts."""
+    from tussle.suites import SuiteResult, decide, tasks, write_page, write_result
 
     planned = tasks(request.suite, request.candidate, request.size, request.queue)
     refused = _refused(planned, request)
@@ -141,7 +148,7 @@ def _carried_out(request: _Request, *, quiet: bool) -> "SuiteResult":
     datasets = _datasets(todo, request, quiet=quiet)
     plain = request.candidate.algorithm if not request.candidate.parameters else None
     alias = plain if plain in request.suite.references else None
-    criteria = tuple(judge(request.suite, datasets, refused, alias))
+    criteria = tuple(decide(request.suite, datasets, refused, alias))
     verdicts = {criterion.verdict for criterion in criteria}
     result = SuiteResult(
         suite=request.suite.name,
@@ -172,7 +179,9 @@ def _refused(planned: Sequence["Task"], request: _Request) -> dict[str, str]:
             reasons.setdefault(task.test, str(error))
     if reasons and reasons.keys() == request.suite.tests.keys():
         reason = next(iter(reasons.values()))
-        raise TussleError(f"--engine {request.means.engine.name} cannot run {request.candidate.label}: {reason}")
+        raise TussleError(
+            f"--engine {request.means.engine.name} cannot run {request.candidate.label}: {reason}"
+        )
     return reasons
 
 
@@ -213,13 +222,14 @@ def _existing(task: "Task", place: Path, request: _Request) -> "Dataset":
 
     found = tussle.open(place)
     engine = dict(request.means.engine.about())
-    own = filter(is_own, {flow["algorithm"] for each in task.scenario.runs()[:1] for flow in each.run["flows"]})
+    own = filter(
+        is_own, {flow["algorithm"] for each in task.scenario.runs()[:1] for flow in each.run["flows"]}
+    )
     is_same = (
         found.scenario == task.scenario
         and found.provenance["engine"] == engine
         and found.provenance.get("tussle") == tussle.__version__
-        and set(files_sha256(own).values())
-        <= set(found.provenance.get("own_algorithms_sha256", {}).values())
+        and set(files_sha256(own).values()) <= set(found.provenance.get("own_algorithms_sha256", {}).values())
     )
     if not is_same:
         raise TussleError(f"{place} holds results of other settings; give another folder (-o)")

@@ -5,20 +5,21 @@ gets a new metric of the registry, or a new setting of scenarios.
 """
 
 from tussle.suites._changes import Change, changes
-from tussle.suites._judge import judge
 from tussle.suites._page import write_page
 from tussle.suites._plan import SIZES, Candidate, Size, Task, candidate_of, tasks
 from tussle.suites._result import (
     RESULT,
     CaseResult,
     CriterionResult,
+    Number,
     SuiteResult,
     Verdict,
     is_result,
     read_result,
     write_result,
 )
-from tussle.suites._suite import Criterion, Suite, suites
+from tussle.suites._suite import Claim, Criterion, Suite, suites
+from tussle.suites._verdicts import decide, limit_words
 
 __all__ = [
     "RESULT",
@@ -26,8 +27,10 @@ __all__ = [
     "Candidate",
     "CaseResult",
     "Change",
+    "Claim",
     "Criterion",
     "CriterionResult",
+    "Number",
     "Size",
     "Suite",
     "SuiteResult",
@@ -35,8 +38,9 @@ __all__ = [
     "Verdict",
     "candidate_of",
     "changes",
+    "decide",
     "is_result",
-    "judge",
+    "limit_words",
     "read_result",
     "suites",
     "tasks",

@@ -37,6 +37,6 @@ def changes(first: SuiteResult, second: SuiteResult) -> list[Change]:
         shown = new or old
         if shown is None or (old and new and old.verdict == new.verdict):
             continue
-        verdicts = [each.verdict if each else "-" for each in (old, new)]
-        found.append(Change(shown.section, name, *verdicts, shown.why))
+        before_after = (old.verdict if old else "-", new.verdict if new else "-")
+        found.append(Change(shown.section, name, *before_after, shown.why))
     return found

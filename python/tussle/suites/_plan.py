@@ -21,7 +21,7 @@ _NO_CONTROL = "udp"
 
 @dataclass(frozen=True)
 class Candidate:
-    """The algorithm that a suite judges."""
+    """The algorithm that a suite tests."""
 
     algorithm: str
     """A name of `tussle list algorithms`, or a file and class."""
@@ -77,7 +77,7 @@ def _scenario(suite: Suite, name: str, contender: Candidate, size: Size, queue: 
     settings |= dict.fromkeys(test.candidate, contender.algorithm)
     if contender.parameters:
         keys = [key.removesuffix(_ALGORITHM) + ".parameters" for key in test.candidate]
-        settings |= dict.fromkeys(keys, dict(contender.parameters))
+        settings |= {key: dict(contender.parameters) for key in keys}
     scenario = suite.scenario(name).with_settings(settings)
     if queue and test.queue:
         scenario = _with_queue(scenario, queue)

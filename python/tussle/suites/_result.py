@@ -17,13 +17,14 @@ _FORMAT = 1
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class Number(_Record):
     """The median over the repetitions of a point."""
 
     median: float
+    """The median, in the unit of `words`."""
     low: float | None
     """Lower end of the 95 % interval of the median; null with fewer than six repetitions."""
     high: float | None
@@ -63,10 +64,13 @@ class CriterionResult(_Record):
     """The verdict on one criterion."""
 
     name: str
+    """Short name, by which two results are compared."""
     section: str
     """Section of the document."""
     strength: Strength
+    """What the document asks for: MUST, SHOULD or MAY."""
     says: str
+    """The criterion in words."""
     verdict: Verdict
     """`fail` if any case fails, else `look` if any is not sure, else `pass`."""
     why: str
@@ -76,6 +80,7 @@ class CriterionResult(_Record):
     limits: str
     """What of the criterion is not tested; may be empty."""
     cases: tuple[CaseResult, ...]
+    """Every claim at every point; empty without a test."""
 
 
 class SuiteResult(_Record):
@@ -84,11 +89,15 @@ class SuiteResult(_Record):
     format: int = _FORMAT
     """Version of this layout."""
     suite: str
+    """Name of the suite."""
     document: str
+    """The document that the criteria are from."""
     algorithm: str
     """The candidate, with its parameters."""
     engine: str
+    """The engine that executed the runs."""
     size: Literal["quick", "full"]
+    """The form of the tests."""
     queue: str | None
     """The queue of `--queue`."""
     tussle: str
@@ -98,6 +107,7 @@ class SuiteResult(_Record):
     verdict: Verdict
     """`fail` if any criterion fails, else `look` if any is to be looked at, else `pass`."""
     criteria: tuple[CriterionResult, ...]
+    """The criteria, in the order of the document."""
 
     def count(self, verdict: Verdict) -> int:
         """Return the number of criteria with a verdict."""

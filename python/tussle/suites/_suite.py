@@ -41,8 +41,8 @@ class Test(Strict):
 class Claim(Predicate):
     """A predicate that holds at every point of a test.
 
-    With "<", the value is at most the larger of `bound` and `margin` times the reference's value plus `slack`;
-    with ">", at least the smaller of `bound` and `margin` times the reference's value minus `slack`.
+    With "<", the value is at most the larger of `bound` and `margin` times the reference's value plus
+    `slack`; with ">", at least the smaller of `bound` and `margin` times the reference's value minus `slack`.
     """
 
     test: str
@@ -136,7 +136,7 @@ class Suite(Strict):
         return self
 
     def digest(self) -> str:
-        """Return a digest of the suite's files, by which a table of its results shows whether it is up to date."""
+        """Return a digest of the suite's files, which shows whether a table of results is up to date."""
         hashing = hashlib.sha256()
         for file in sorted((_FOLDER / self.name).glob("*.toml")):
             hashing.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")

@@ -27,7 +27,7 @@ Datasets = Mapping[str, Mapping[str, Tables]]
 """Datasets by test, then by contender."""
 
 
-def judge(
+def decide(
     suite: Suite, datasets: Datasets, refused: Mapping[str, str], alias: str | None = None
 ) -> list[CriterionResult]:
     """Return the verdict on each criterion.
@@ -56,7 +56,7 @@ def _criterion(criterion: Criterion, context: _Context) -> CriterionResult:
     cases: list[CaseResult] = []
     reasons = [criterion.not_testable] if criterion.not_testable else []
     for claim in criterion.claims:
-        missing = [test for test in (claim.test, claim.against) if test in context.refused]
+        missing = [test for test in (claim.test, claim.against) if test and test in context.refused]
         if missing:
             reasons += [f"{test}: {context.refused[test]}" for test in missing]
         else:
@@ -80,7 +80,7 @@ def _verdict(criterion: Criterion, cases: list[CaseResult], reasons: list[str]) 
         if criterion.not_applicable:
             return "not applicable", criterion.not_applicable
         return "not testable here", "; ".join(dict.fromkeys(reasons))
-    verdict = max((case.verdict for case in cases), key=_RANKS.__getitem__)
+    verdict: Verdict = max((case.verdict for case in cases), key=lambda each: _RANKS[each])
     among = [case for case in cases if case.verdict == verdict]
     worst = min(among, key=_relative_distance)
     count = f"{len(among)} of {len(cases)} cases" if verdict != "pass" else "nearest to its limit"
