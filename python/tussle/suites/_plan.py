@@ -79,9 +79,8 @@ def _scenario(suite: Suite, name: str, contender: Candidate, size: Size, queue: 
         keys = [key.removesuffix(_ALGORITHM) + ".parameters" for key in test.candidate]
         settings |= {key: dict(contender.parameters) for key in keys}
     scenario = suite.scenario(name).with_settings(settings)
-    if queue and test.queue:
-        scenario = _with_queue(scenario, queue)
-    return scenario
+    chosen = "fifo" if test.drop_tail else queue if test.queue else None
+    return _with_queue(scenario, chosen) if chosen else scenario
 
 
 def _with_queue(scenario: Scenario, queue: str) -> Scenario:

@@ -36,6 +36,8 @@ class Test(Strict):
     """Words for axes in the description of a case, by their keys; an empty text leaves the axis out."""
     queue: bool = False
     """Whether `--queue` replaces the queue at the bottleneck."""
+    drop_tail: bool = False
+    """Whether a drop-tail queue of the same size replaces it, for comparison."""
 
 
 class Claim(Predicate):
