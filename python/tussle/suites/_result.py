@@ -68,7 +68,7 @@ class CriterionResult(_Record):
     section: str
     """Section of the document."""
     strength: Strength
-    """What the document asks for: MUST, SHOULD or MAY."""
+    """What the document asks for: MUST, SHOULD, MAY, or "-" if it does not say."""
     says: str
     """The criterion in words."""
     verdict: Verdict

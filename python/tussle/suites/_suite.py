@@ -17,7 +17,8 @@ from tussle.scenario import Scenario
 
 _FOLDER = Path(__file__).parent / "data"
 
-Strength = Literal["MUST", "SHOULD", "MAY"]
+Strength = Literal["MUST", "SHOULD", "MAY", "-"]
+"""What the document asks for; "-" if it does not say."""
 
 
 class Test(Strict):
