@@ -30,9 +30,8 @@ def test_the_queue_replaces_those_of_the_suite_and_drop_tail_stays(tussle_, tmp_
 
 
 def test_an_unknown_queue_is_refused(tussle_, tmp_path):
-    answer = tussle_(
-        "suite", "rfc7928", "--algorithm", "reno", "--queue", "codell", "-o", str(tmp_path / "x")
-    )
+    given = ("--algorithm", "reno", "--queue", "codell", "-o", str(tmp_path / "codell"))
+    answer = tussle_("suite", "rfc7928", *given)
     assert 'unknown queue "codell"' in refused(answer)
 
 
