@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import tussle
-from tussle.catalog import algorithm_names
+from tussle.catalog import catalog
 from tussle.suites import Suite, SuiteResult, read_result
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "suites"
@@ -32,7 +32,7 @@ def main() -> None:
     given = parser.parse_args()
     suite = Suite.load(given.suite)
     own = [*suite.references]
-    names = own + [name for name in algorithm_names() if name not in (*own, "udp")]
+    names = own + [name for name in catalog().algorithms if name not in own]
     for name in [] if given.write else names:
         share_references(suite, name, given.folder)
         run(suite, name, given.folder / name, given.workers)

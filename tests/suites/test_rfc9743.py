@@ -170,6 +170,7 @@ def test_parameters_of_an_algorithm_are_those_of_the_candidate_only():
             ("rfc9743", "--algorithm", "cubik"),
             '--algorithm: unknown algorithm "cubik"; did you mean "cubic"?',
         ),
+        (("rfc9743", "--algorithm", "linux13"), "linux13 is a group"),
         (("rfc9743", "--algorithm", "udp"), "udp has no congestion control"),
         (("rfc9743", "--algorithm", "reno", "--queue", "codel"), "brings its own queues"),
         (("rfc9743", "--algorithm", "reno", "--only", "harm-renno"), 'did you mean "harm-reno"?'),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from tussle.catalog import algorithm_names
+from tussle.catalog import catalog, groups
 from tussle.errors import TussleError, unknown
 from tussle.own_algorithms import Reference, is_own
 from tussle.scenario import Scenario
@@ -53,8 +53,10 @@ def candidate_of(algorithm: str, parameters: Mapping[str, int]) -> Candidate:
     """Return the candidate; raises TussleError for an algorithm that no flow can have."""
     if algorithm == _NO_CONTROL:
         raise TussleError("--algorithm: udp has no congestion control; give an algorithm that has one")
-    if not is_own(algorithm) and algorithm not in algorithm_names():
-        raise TussleError(f"--algorithm: {unknown('algorithm', algorithm, algorithm_names())}")
+    if algorithm in groups():
+        raise TussleError(f"--algorithm: {algorithm} is a group; give one algorithm")
+    if not is_own(algorithm) and algorithm not in catalog().algorithms:
+        raise TussleError(f"--algorithm: {unknown('algorithm', algorithm, catalog().algorithms)}")
     reference = Reference.parse(algorithm)
     absolute = str(reference._replace(file=reference.file.absolute())) if reference else algorithm
     return Candidate(absolute, parameters)
