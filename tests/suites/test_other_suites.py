@@ -43,3 +43,15 @@ def test_cubic_downloads_10_mb_at_20_mbit_per_s_within_the_bound_of_c4(tussle_, 
     assert case.value is not None
     # 10 MB at 20 Mbit/s with headers take 4.1 s, and slow start about half a second.
     assert 4.1 < case.value.median < 5.0
+
+
+def test_the_same_command_gives_the_same_bytes_with_any_number_of_workers(tussle_, tmp_path, monkeypatch):
+    found = []
+    for workers in ("1", "2"):
+        folder = tmp_path / workers
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        given = ("--algorithm", "cubic", "--only", "alone", "--workers", workers)
+        assert tussle_("suite", "c4", *given, "-o", "c4").status == 0
+        found.append([(folder / "c4" / name).read_bytes() for name in ("verdicts.json", "index.html")])
+    assert found[0] == found[1]

@@ -101,7 +101,12 @@ def case_words(case: CaseResult) -> str:
     if case.value is None or case.limit is None:
         return f"{case.words}{point}: no value"
     relation = "at most" if case.relation == "<" else "at least"
-    return f"{case.words}{point}: {case.value.median:.3g}, {relation} {case.limit:.3g}"
+    unsure = ""
+    if case.verdict == "look":
+        is_few = case.distance_low is None or case.distance_high is None
+        interval = f"{case.distance_low:.2g} to {case.distance_high:.2g}" if not is_few else ""
+        unsure = "; too few runs" if is_few else f"; the distance may be {interval}"
+    return f"{case.words}{point}: {case.value.median:.3g}, {relation} {case.limit:.3g}{unsure}"
 
 
 def _words(point: Mapping[str, str], words: Mapping[str, str]) -> str:
