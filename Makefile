@@ -178,6 +178,10 @@ host-defaults: setup  ## Run all cells with each default of a Linux host, and wr
 STUDIES := lan-pairs buffer-provisioning linux-variants hsdpa
 STUDY_SIZE := --full
 
+.PHONY: suites
+suites: setup  ## Test every algorithm of the simulator against RFC 9743 (half an hour), and write docs/suites
+	$(BIN)/python tools/suite_pages.py rfc9743 results/suites/rfc9743
+
 .PHONY: papers
 papers: setup  ## Run the published studies again (an hour); HTML into results/paper-STUDY, Markdown into docs/papers
 	set -e; for study in $(STUDIES); do \

@@ -28,6 +28,16 @@ from tussle.scenario import Scenario, ready_scenarios
 from tussle.scenario.application_kinds import APPLICATIONS
 from tussle.scenario.element_kinds import ELEMENTS
 from tussle.scenario.queue_kinds import QUEUES
+from tussle.suites import (
+    CaseResult,
+    Claim,
+    CriterionResult,
+    Number,
+    Suite,
+    SuiteResult,
+    limit_words,
+    suites,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
@@ -464,6 +474,47 @@ def _run() -> str:
     )
 
 
+def _suites() -> str:
+    blocks = []
+    for suite in map(Suite.load, suites()):
+        rows = [
+            (
+                f"`{each.name}`",
+                each.section,
+                each.strength,
+                each.says,
+                "; ".join(_limit(claim) for claim in each.claims) or "-",
+            )
+            for each in suite.criteria
+        ]
+        header = ["criterion", "section", "strength", "", "passes with"]
+        sources = "\n".join(f"- {source}" for source in (*suite.sources, *suite.differs))
+        blocks += [f"## {suite.name}", f"{suite.title}. {suite.about}", sources, _table(header, rows)]
+    blocks += [
+        "## verdicts.json",
+        "`tussle suite` writes this file into the folder of its results, and `--json` prints it. "
+        "`tussle compare` reads it.",
+    ]
+    for record in (SuiteResult, CriterionResult, CaseResult, Number):
+        fields = record.model_fields.items()
+        about = inspect.cleandoc(record.__doc__ or "")
+        rows = [(f"`{name}`", field.description or "") for name, field in fields]
+        blocks += [f"### {record.__name__}", about, _table(["key", ""], rows)]
+    return _page(
+        "Suites",
+        "`tussle suite NAME --algorithm X` tests an algorithm against the criteria of a document "
+        "([how](../how-to/suites.md)). A threshold is Tussle's own where the document gives none; the "
+        "results name the source of each.",
+        *blocks,
+    )
+
+
+def _limit(claim: Claim) -> str:
+    rivals = {"any": "a standard algorithm", "victim": "the victim's own kind"}
+    named = claim.against or rivals.get(claim.reference or "", claim.reference)
+    return f"{claim.words} {limit_words(claim, [named] if named else [])}"
+
+
 def _deviations() -> str:
     blocks = []
     for file in sorted((ROOT / "docs" / "deviations").glob("*.toml")):
@@ -492,6 +543,7 @@ _PAGES: dict[str, Callable[[], str]] = {
     "figures.md": _figures,
     "dataset.md": _dataset,
     "run.md": _run,
+    "suites.md": _suites,
 }
 
 

@@ -28,6 +28,7 @@ _COMMANDS = {
     "compare": "compare:compare",
     "agree": "agree:agree",
     "paper": "paper:paper",
+    "suite": "suite:suite",
     "export": "export:export",
     "script": "script:script",
     "list": "list_:show_list",

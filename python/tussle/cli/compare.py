@@ -24,7 +24,11 @@ _DIFFERENT = 1
 def compare(
     first: Annotated[
         Path,
-        typer.Argument(metavar="A", parser=folder_of, help="A dataset: the folder that `tussle run` wrote."),
+        typer.Argument(
+            metavar="A",
+            parser=folder_of,
+            help="A dataset or the result of a suite: the folder that `tussle run` or `tussle suite` wrote.",
+        ),
     ],
     second: Annotated[
         Path | None,
@@ -70,14 +74,21 @@ def compare(
     Two datasets are compared point by point. In one dataset, each further value of an axis is compared with
     the first, point by point over the other axes.
 
-    The exit status is 1 when a difference is real and exceeds its threshold, 2 when the runs are too few to
-    decide, else 0.
+    Two results of `tussle suite` are compared by their verdicts: the criteria whose verdicts changed.
+
+    The exit status is 1 when a difference is real and exceeds its threshold, or a verdict changed, 2 when
+    the runs are too few to decide, else 0.
     """
     from tussle.compare import Question
     from tussle.compare import threshold as threshold_of
 
     if second is not None and along is not None:
         raise TussleError("--along compares the values of an axis of one dataset; leave out B, or the option")
+    if second is not None and _are_suites(first, second):
+        if metric or threshold or csv or json:
+            raise TussleError("results of suites are compared by their verdicts; leave the other options out")
+        _show_changes(first, second)
+        return
     limits = dict(threshold_of(text) for text in threshold or [])
     question = Question([*(metric or ["goodput"]), *limits], limits)
     dataset = tussle.open(first)
@@ -87,6 +98,34 @@ def compare(
         found = _compared(dataset, tussle.open(second), question)
     _write(found.rows, {"csv": csv, "json": json})
     _show(found)
+
+
+def _are_suites(first: Path, second: Path) -> bool:
+    """Return whether both folders hold results of suites; raises TussleError if only one does."""
+    from tussle.suites import is_result
+
+    kinds = [is_result(folder) for folder in (first, second)]
+    if any(kinds) and not all(kinds):
+        other = second if kinds[0] else first
+        raise TussleError(f"{other} holds no result of a suite, and the other one does; give two of a kind")
+    return all(kinds)
+
+
+def _show_changes(first: Path, second: Path) -> None:
+    """Print the criteria whose verdicts differ; raises typer.Exit when there are any."""
+    from rich.table import Table
+
+    from tussle.suites import changes, read_result
+
+    found = changes(read_result(first), read_result(second))
+    if not found:
+        typer.echo("no verdict changed")
+        return
+    table = Table("section", "criterion", "A", "B", "why", box=None, pad_edge=False)
+    for change in found:
+        table.add_row(change.section, change.name, change.before, change.after, change.why)
+    show_whole(table)
+    raise typer.Exit(_DIFFERENT)
 
 
 class _Found(NamedTuple):

@@ -83,6 +83,23 @@ def _papers() -> tuple[list[Entry], str]:
     return entries, "about"
 
 
+def _suites() -> tuple[list[Entry], str]:
+    from tussle.suites import Suite, suites
+
+    loaded = [Suite.load(name) for name in suites()]
+    entries = [
+        {
+            "name": each.name,
+            "about": each.title,
+            "document": each.document,
+            "sources": each.sources,
+            "criteria": [criterion.name for criterion in each.criteria],
+        }
+        for each in loaded
+    ]
+    return entries, "about"
+
+
 def _kernels() -> tuple[list[Entry], str]:
     from tussle.kernel import built_kernel, kernel_names
 
@@ -109,6 +126,7 @@ _LISTS: dict[str, Callable[[], tuple[list[Entry], str]]] = {
     "metrics": _metrics,
     "figures": _figures,
     "papers": _papers,
+    "suites": _suites,
     "kernels": _kernels,
 }
 """The entries of each list, and the key of the line about each."""

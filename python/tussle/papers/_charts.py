@@ -16,7 +16,7 @@ from tussle.metrics import REGISTRY as METRICS
 from tussle.metrics import Tables, axis_columns, representative_runs, select_runs
 from tussle.papers._compare import Row
 from tussle.papers._study import Chart, Column
-from tussle.papers._values import at_values
+from tussle.predicates import at_values
 
 _PANELS = 2
 """Number of panels in a row."""

@@ -12,8 +12,9 @@ import polars as pl
 
 from tussle.errors import TussleError
 from tussle.metrics import Tables, axis_columns
+from tussle.papers._cells import cells
 from tussle.papers._study import Column, Part, Study, Table, Verdict, is_key
-from tussle.papers._values import at_values, cells
+from tussle.predicates import at_values
 
 CONFIDENCE = 0.95
 _LEAST = 2

@@ -9,7 +9,8 @@ import polars as pl
 from tussle.errors import TussleError
 from tussle.metrics import REGISTRY
 from tussle.papers._statements import Checked, cases_of, parts_of
-from tussle.papers._study import Quantity, Statement, Study, is_key
+from tussle.papers._study import Statement, Study, is_key
+from tussle.predicates import Quantity
 from tussle.scenario import Scenario
 
 _OF_GOODPUTS = ("share", "jain", "total", "order_effect")

@@ -11,8 +11,8 @@ import polars as pl
 from tussle.errors import TussleError
 from tussle.metrics import Tables, axis_columns
 from tussle.papers._compare import Datasets
-from tussle.papers._study import Check, Quantity, Rival, Statement
-from tussle.papers._values import at_values, values
+from tussle.papers._study import Check, Rival, Statement
+from tussle.predicates import Quantity, at_values, values
 
 Answer = Literal["holds", "fails", "depends", "not run"]
 Averages = Mapping[str, float]

@@ -7,37 +7,19 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from tussle.errors import TussleError, unknown
 from tussle.figures import REGISTRY as FIGURES
 from tussle.figures import Outliers
 from tussle.metrics import REGISTRY as METRICS
+from tussle.predicates import Predicate, Quantity, Strict
 from tussle.scenario import Scenario
 
 _FOLDER = Path(__file__).parent / "studies"
 _WHERE = ("part", "table")
 """Columns of `published.csv` that name the part and the table of a row. Columns with a dot are keys of the
 scenario."""
-
-
-class _Strict(BaseModel):
-    """A table of a study's file, which rejects unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Quantity(_Strict):
-    """A number computed from a dataset: a column of a metric, in the unit that the study prints."""
-
-    metric: str = "goodput"
-    """Name of a metric of runs or of flows, as `tussle list metrics` shows it."""
-    column: str | None = None
-    """Column of the metric; by default the first."""
-    scale: float = 1.0
-    """Factor from the metric's unit to the printed one."""
-    over: Literal["steady", "life"] | tuple[float, float] = "steady"
-    """Interval of a goodput: steady, each flow's lifetime, or between two times in seconds."""
 
 
 class Column(Quantity):
@@ -50,7 +32,7 @@ class Column(Quantity):
     """The flow whose value counts, or all flows together. A metric of runs has a single value."""
 
 
-class Verdict(_Strict):
+class Verdict(Strict):
     """A rule that turns a row of a table into one of two verdicts."""
 
     columns: tuple[str, ...]
@@ -60,7 +42,7 @@ class Verdict(_Strict):
     no: str
 
 
-class Table(_Strict):
+class Table(Strict):
     """A published table."""
 
     name: str
@@ -79,7 +61,7 @@ class Table(_Strict):
     """Whether only ranks are compared, because the unit of the printed numbers is unknown."""
 
 
-class Chart(_Strict):
+class Chart(Strict):
     """A figure of the page."""
 
     figure: str
@@ -98,7 +80,7 @@ class Chart(_Strict):
     """Criterion for the run that represents its repetitions: its goodputs, or the study's own vector."""
 
 
-class Part(_Strict):
+class Part(Strict):
     """One experiment: a scenario, its figures and its numbers."""
 
     about: str
@@ -119,7 +101,7 @@ class Part(_Strict):
     """Numbers shown for each point, printed in the study or not."""
 
 
-class Rival(_Strict):
+class Rival(Strict):
     """Results that a quantity is compared with, instead of those of the other algorithms."""
 
     where: dict[str, str] = Field(default_factory=dict)
@@ -128,13 +110,10 @@ class Rival(_Strict):
     """Part whose results are the rival's, if it is another one."""
 
 
-class Check(_Strict):
+class Check(Predicate):
     """One comparison that a statement is based on."""
 
     part: str
-    words: str
-    """Name of the compared quantity in the evidence: "share (%)"."""
-    quantity: Quantity
     flow: Literal["each", "first", "second"] = "each"
     """Which flows count: all, or only the first or the second of each run. The value of a metric of runs
     counts as the first flow's."""
@@ -142,20 +121,15 @@ class Check(_Strict):
     """Which runs count: all, those with several algorithms, or those with a single one."""
     of: tuple[str, ...]
     """Algorithms that the statement is about."""
-    relation: Literal["<", ">"]
     than: float | Rival | tuple[str, ...] = ()
     """Other algorithms, by default all others; a bound; or the same algorithm elsewhere."""
-    margin: float = 1.0
-    """Factor of the other side: 1.1 with ">" requires 10 % more."""
     quantile: float | None = None
     """The quantile over flows and runs that is compared; by default their mean."""
-    where: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
-    """Values of axes that the comparison is limited to."""
     by: tuple[str, ...] = ()
     """Axes; there is a comparison for each combination of their values. `repetition` may be one of them."""
 
 
-class Statement(_Strict):
+class Statement(Strict):
     """A conclusion of the study."""
 
     says: str
@@ -164,7 +138,7 @@ class Statement(_Strict):
     checks: Annotated[tuple[Check, ...], Field(min_length=1)]
 
 
-class OwnHosts(_Strict):
+class OwnHosts(Strict):
     """The hosts of a study, as far as they are known."""
 
     about: str
@@ -173,7 +147,7 @@ class OwnHosts(_Strict):
     """Settings by their keys in a scenario, such as `hosts.hz`, in place of those of every part."""
 
 
-class Study(_Strict):
+class Study(Strict):
     """A published study."""
 
     name: str

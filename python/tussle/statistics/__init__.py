@@ -5,7 +5,7 @@ that the same data gives the same interval.
 """
 
 from tussle.statistics._difference import Difference, paired_difference, unpaired_difference
-from tussle.statistics._estimate import CONFIDENCE, LEAST, Estimate, estimate
+from tussle.statistics._estimate import CONFIDENCE, LEAST, Estimate, estimate, interval_of_median
 from tussle.statistics._repetitions import repeated_in_vain
 from tussle.statistics._tables import estimates, pooled_estimates
 
@@ -16,6 +16,7 @@ __all__ = [
     "Estimate",
     "estimate",
     "estimates",
+    "interval_of_median",
     "paired_difference",
     "pooled_estimates",
     "repeated_in_vain",

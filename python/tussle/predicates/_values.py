@@ -1,4 +1,4 @@
-"""Quantities of a study's tables and statements, one value for each flow and run."""
+"""Quantities of predicates, one value for each flow and run."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import polars as pl
 from polars import selectors
 
-from tussle.metrics import REGISTRY, Tables, axis_columns
-from tussle.papers._study import Column, Quantity
+from tussle.metrics import REGISTRY, Tables
+from tussle.predicates._model import Quantity
 
 _INSTANT_S = 5e-10
 
@@ -25,21 +25,6 @@ def values(tables: Tables, quantity: Quantity) -> pl.DataFrame:
     else:
         found = _of_metric(tables, quantity)
     return found.with_columns(pl.col("value") * quantity.scale)
-
-
-def cells(tables: Tables, column: Column) -> pl.DataFrame:
-    """Return `run, repetition`, a column for each axis, and `value`, the cell of a table for each run."""
-    found = values(tables, column)
-    if column.flow == "sum":
-        # The sum of no known value is unknown, not 0.
-        value = pl.when(pl.col("value").null_count() == 0).then(pl.col("value").sum())
-    elif column.flow == "mean":
-        value = pl.col("value").mean()
-    else:
-        found = found.filter(pl.col("flow").is_null() | (pl.col("flow") == column.flow))
-        value = pl.col("value").first()
-    runs = tables.runs.select("run", "repetition", *axis_columns(tables)).collect()
-    return runs.join(found.sort("run", "flow").group_by("run").agg(value), on="run", how="left").sort("run")
 
 
 def at_values(table: pl.DataFrame, at: Mapping[str, object]) -> pl.DataFrame:

@@ -1,0 +1,57 @@
+"""The suites rfc7928 and c4: the queue of `--queue`, and bounds that a document gives."""
+
+from commandline import refused
+from tussle.scenario import Scenario
+from tussle.suites import read_result
+
+
+def test_codel_keeps_the_delay_of_one_reno_flow_below_that_of_drop_tail(tussle_, tmp_path):
+    given = ("--algorithm", "reno", "--queue", "codel", "--only", "friendly", "--workers", "1")
+    answer = tussle_("suite", "rfc7928", *given, "-o", str(tmp_path / "codel"))
+    result = read_result(tmp_path / "codel")
+    assert answer.status in (0, 1)
+    [delay] = [case for case in result.criteria[0].cases if case.words.startswith("queueing delay")]
+    assert delay.verdict == "pass"
+    # A buffer of one BDP holds 100 ms, and Reno fills it.
+    assert delay.limit is not None
+    assert delay.limit > 70
+    assert "its own in one-flow-drop-tail" in delay.limit_words
+
+
+def test_the_queue_replaces_those_of_the_suite_and_drop_tail_stays(tussle_, tmp_path):
+    given = ("--algorithm", "reno", "--queue", "pie", "--only", "initial-window", "--workers", "1")
+    tussle_("suite", "rfc7928", *given, "-o", str(tmp_path / "pie"))
+    runs = tmp_path / "pie" / "runs"
+    kinds = {
+        test: Scenario.load(runs / test / "candidate" / "scenario.toml").to_dict()["path"]["queue"]["kind"]
+        for test in ("initial-window", "initial-window-drop-tail")
+    }
+    assert kinds == {"initial-window": "pie", "initial-window-drop-tail": "fifo"}
+
+
+def test_an_unknown_queue_is_refused(tussle_, tmp_path):
+    given = ("--algorithm", "reno", "--queue", "codell", "-o", str(tmp_path / "codell"))
+    answer = tussle_("suite", "rfc7928", *given)
+    assert 'unknown queue "codell"' in refused(answer)
+
+
+def test_cubic_downloads_10_mb_at_20_mbit_per_s_within_the_bound_of_c4(tussle_, tmp_path):
+    given = ("--algorithm", "cubic", "--only", "alone", "--workers", "1")
+    assert tussle_("suite", "c4", *given, "-o", str(tmp_path / "c4")).status == 0
+    [case] = read_result(tmp_path / "c4").criteria[0].cases
+    assert case.limit == 5.0
+    assert case.value is not None
+    # 10 MB at 20 Mbit/s with headers take 4.1 s, and slow start about half a second.
+    assert 4.1 < case.value.median < 5.0
+
+
+def test_the_same_command_gives_the_same_bytes_with_any_number_of_workers(tussle_, tmp_path, monkeypatch):
+    found = []
+    for workers in ("1", "2"):
+        folder = tmp_path / workers
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        given = ("--algorithm", "cubic", "--only", "alone", "--workers", workers)
+        assert tussle_("suite", "c4", *given, "-o", "c4").status == 0
+        found.append([(folder / "c4" / name).read_bytes() for name in ("verdicts.json", "index.html")])
+    assert found[0] == found[1]
