@@ -7,7 +7,8 @@ import pytest
 from plausible import by_hand, flow_row, run_row
 from tussle.papers import Study, both_orders, check, on_printed_numbers, rows, score, studies
 from tussle.papers._compare import interval_of_mean, numbers
-from tussle.papers._study import Check, Column, Part, Quantity, Statement
+from tussle.papers._study import Check, Column, Part, Statement
+from tussle.predicates import Quantity
 
 STUDY = Study.load("lan-pairs")
 TABLE = STUDY.tables[0]
