@@ -189,6 +189,10 @@ papers: setup  ## Run the published studies again (an hour); HTML into results/p
 	$(BIN)/python tools/paper_pages.py $$study results/paper-$$study; \
 	done
 
+.PHONY: worst-cases
+worst-cases: setup  ## Search for worst cases (an hour), and write docs/worst-cases and its page; results/worst
+	$(BIN)/python tools/worst_cases.py --kernel results/worst
+
 .PHONY: bench
 bench: setup  ## Measure speed and its parts, beside ns-2 and ns-3 where they are installed
 	$(BIN)/python benches/bench.py

@@ -330,3 +330,40 @@ def test_a_flow_delivers_data_over_every_profile(name: str):
     made = scenario(path={"profile": name}, duration="5 s", flows__0__algorithm="cubic")
     tables = engine("sim").execute(made.runs()[0].run)
     assert tables["flows"]["goodput_bit_per_s"].item() > 0
+
+
+def test_a_flow_has_jitter_of_its_own_in_both_directions():
+    tables = {
+        "duration": "2 s",
+        "path": {"rate": "10 Mbit/s", "rtt": "40 ms"},
+        "flows": [
+            {"algorithm": "reno", "access": {"delay": "2 ms", "jitter": "uniform(0 ms, 5 ms)"}},
+            {"algorithm": "reno", "access": {"jitter": "0 ms"}},
+        ],
+    }
+    resolved = Scenario.from_dict(tables).runs()[0].run
+    jittered, other = resolved["flows"]
+    assert jittered["forward"] == ["flow-0-access", "flow-0-access-jitter", "bottleneck"]
+    back = ["bottleneck-reverse", "flow-0-access-jitter-reverse", "flow-0-access-reverse"]
+    assert jittered["reverse"] == back
+    assert (other["forward"], other["reverse"]) == (["bottleneck"], ["bottleneck-reverse"])
+    for name in ("flow-0-access-jitter", "flow-0-access-jitter-reverse"):
+        element = next(each for each in resolved["elements"] if each["name"] == name)
+        delay = {"uniform": {"least_ns": 0, "most_ns": 5 * MS}}
+        assert element == {"name": name, "kind": "jitter", "delay": delay, "order": "kept"}
+
+
+def test_jitter_of_a_flow_delays_its_packets_alone():
+    tables = {
+        "duration": "2 s",
+        "path": {"rate": "100 Mbit/s", "rtt": "40 ms"},
+        "steady": {"from": "0 s"},
+        "flows": [
+            {"algorithm": "reno", "bytes": "10 kB", "access": {"jitter": "5 ms"}},
+            {"algorithm": "reno", "bytes": "10 kB", "start": "1 s"},
+        ],
+    }
+    jittered, other = (flow["rtt_min_ms"] for flow in simulated(Scenario.from_dict(tables))["flows"])
+    # Once in each direction: 40 + 2 * 5 ms. Seven packets of 1500 bytes take less than 1 ms.
+    assert 50 <= jittered < 51
+    assert 40 <= other < 41

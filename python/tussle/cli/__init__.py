@@ -29,6 +29,7 @@ _COMMANDS = {
     "agree": "agree:agree",
     "paper": "paper:paper",
     "suite": "suite:suite",
+    "worst": "worst:worst",
     "export": "export:export",
     "script": "script:script",
     "list": "list_:show_list",

@@ -84,5 +84,5 @@ def bus_problems(flow: Flow, at: tuple[Path, str]) -> Iterator[Problem]:
         host, link = getattr(flow, end), getattr(flow, access)
         if host is not None and host.bus is not None:
             yield Problem(f"{where}.{end}.bus", "the host is a router; give path.bus")
-        if link.rate is not None or link.delay is not None:
+        if link.rate is not None or link.delay is not None or link.jitter is not None:
             yield Problem(f"{where}.{access}", "the host is a router, at the bottleneck; leave it out")

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from tussle import units
 from tussle.profiles import profiles
 from tussle.scenario.buffers import Link
+from tussle.scenario.distributions import run_distribution, time_distribution
 from tussle.scenario.elements import element_problems, run_elements
 from tussle.scenario.problems import Problem
 from tussle.scenario.queues import DEFAULTS as QUEUE_DEFAULTS
@@ -213,7 +214,19 @@ def _change(at: object, rate: object, delay_ns: int | None) -> dict[str, int]:
 
 
 def access_elements(access: Access, name: str) -> tuple[list[Element], list[Element]]:
-    """Return a flow's access link, forward and reverse; empty if it has neither a delay nor a rate."""
+    """Return a flow's access link, forward and reverse; empty if it has no delay, rate or jitter."""
+    forward, reverse = _access_link(access, name)
+    jitter = [{"name": f"{name}-jitter{way}"} | _jitter(access.jitter) for way in ("", "-reverse")]
+    if access.jitter is None or not time_distribution(access.jitter).most():
+        return forward, reverse
+    return [*forward, jitter[0]], [jitter[1], *reverse]
+
+
+def _jitter(delay: object) -> Element:
+    return {"kind": "jitter", "delay": run_distribution(delay or "0 s"), "order": "kept"}
+
+
+def _access_link(access: Access, name: str) -> tuple[list[Element], list[Element]]:
     delay_ns = units.time(access.delay or 0)
     if access.rate is not None:
         unlimited = {"queue": {"kind": "fifo"}}

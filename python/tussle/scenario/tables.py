@@ -170,6 +170,9 @@ class Access(Table):
     """The rate. Default: unlimited."""
     delay: Axis[Delay] | None = None
     """The one-way delay, in addition to the path's. Default: none."""
+    jitter: Axis[RandomTime] | None = None
+    """The distribution of a random delay of each packet of this flow alone, in addition to `delay`, in both
+    directions, written as for the element jitter. Packets keep their order. Default: none."""
 
 
 class Flow(Table):

@@ -1,0 +1,217 @@
+"""`tussle worst`: searches for the scenario in which an algorithm does worst, or harms others most."""
+
+import shlex
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tussle import units
+from tussle.cli._engines import EngineName, KernelChoice, KernelName, engine_of
+from tussle.cli._options import RESULTS, ClusterAddress, Workers, folder_of
+from tussle.cli._sweep import SweepMeans
+from tussle.cli._terminal import INTERRUPTED, complain, progress_console, show, show_whole
+from tussle.errors import TussleError, shown
+
+if TYPE_CHECKING:
+    from tussle.worst import Budget, Objective, Problem, Request, Result
+
+_NS_PER_S = 1e9
+
+
+def worst(
+    *,
+    algorithm: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="The algorithm, or your own class, such as mine.py:Mine."),
+    ],
+    objective: Annotated[
+        str,
+        typer.Option(
+            metavar="harm|starvation|queue|utilisation|loss|unfairness",
+            help="What makes a scenario bad: harm to the victim, a flow without its share, a long queue, an "
+            "idle link, retransmissions, unequal goodputs.",
+        ),
+    ],
+    victim: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The algorithm of a flow beside those of the first.",
+            show_default="cubic for harm; else the algorithm itself",
+        ),
+    ] = None,
+    budget: Annotated[
+        str,
+        typer.Option(
+            metavar="N|TIME",
+            help='Runs of the search, such as 300, or its time, such as "10 min". A number of runs finds the '
+            "same case everywhere.",
+        ),
+    ] = "300",
+    within: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="SPACE.toml",
+            help="Ranges, lists and fixed values by keys of a scenario, in place of the default space's.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the search and its runs.")] = 1,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            parser=folder_of,
+            help="Folder of the results; it must not exist yet.",
+            show_default="results/worst-ALGORITHM-OBJECTIVE",
+        ),
+    ] = None,
+    workers: Workers = None,
+    cluster: ClusterAddress = None,
+    engine: EngineName = "sim",
+    kernel: KernelName = None,
+    check: Annotated[
+        str | None,
+        typer.Option(metavar="ENGINE", help="Repeat the case on this engine, too, such as kernel."),
+    ] = None,
+) -> None:
+    """Search for the scenario in which an algorithm does worst, or harms another most.
+
+    The case is shrunk to the simplest scenario that still shows it, and compared with Reno and CUBIC.
+    """
+    from tussle.worst import Request, check_algorithm
+    from tussle.worst import objective as objective_of
+
+    check_algorithm("--algorithm", algorithm)
+    if victim is not None:
+        check_algorithm("--victim", victim)
+    goal = objective_of(objective)
+    problem = _problem(algorithm, goal, (victim, within), seed)
+    folder = output or RESULTS / f"worst-{Path(algorithm).name.replace(':', '-')}-{objective}"
+    kernels = KernelChoice(kernel=kernel)
+    on_kernel = "kernel" in (engine, check)
+    chosen = engine_of(engine, kernels if engine == "kernel" or not on_kernel else KernelChoice())
+    checks = () if check is None else (engine_of(check, kernels if check == "kernel" else KernelChoice()),)
+    request = Request(
+        problem=problem,
+        budget=_budget(budget),
+        command=_command(sys.argv),
+        checks=checks,
+    )
+    _carry_out(request, folder, SweepMeans(chosen, workers, cluster))
+
+
+def _problem(
+    algorithm: str, goal: "Objective", options: tuple[str | None, Path | None], seed: int
+) -> "Problem":
+    from tussle.worst import Problem, load_space
+
+    victim, within = options
+    beside = victim or goal.victim or (algorithm if goal.two else None)
+    return Problem(algorithm, beside, goal, load_space(within, 1 if beside is None else 2), seed)
+
+
+def _budget(written: str) -> "Budget":
+    from tussle.worst import Budget
+
+    text = written.strip()
+    if text.isdecimal():
+        if int(text) == 0:
+            raise TussleError(
+                '--budget 0: nothing would be searched; give runs, like 300, or a time, like "10 min"'
+            )
+        return Budget(int(text), None, f"{int(text)} runs")
+    try:
+        seconds = units.time(text) / _NS_PER_S
+    except units.UnitError:
+        what = f'--budget {shown(written)}: give a number of runs, like 300, or a time, like "10 min"'
+        raise TussleError(what) from None
+    if seconds <= 0:
+        raise TussleError(f"--budget {written}: nothing would be searched; give more than 0")
+    return Budget(None, seconds, text)
+
+
+def _command(words: list[str]) -> str:
+    """Return the command as typed, without what does not change the result."""
+    kept, skip = [], False
+    for word in words[1:]:
+        if skip:
+            skip = False
+        elif word in ("--workers", "--cluster", "-o", "--output"):
+            skip = True
+        elif not word.startswith(("--workers=", "--cluster=", "--output=")):
+            kept.append(word)
+    return shlex.join(["tussle", *kept])
+
+
+def _carry_out(request: "Request", folder: Path, means: SweepMeans) -> None:
+    from dataclasses import replace
+
+    from tussle.sweep.pool import available_cores, processes
+    from tussle.worst import PAGE, Execution, partial_of, search
+
+    count = means.workers or available_cores()
+    pooled = means.engine.at_once is None and means.cluster is None and count > 1
+    try:
+        with _Bar(request.budget.runs) as bar, processes(count) if pooled else nullcontext() as executor:
+            execution = Execution(means.engine, means.workers, means.cluster, executor, bar.advance)
+            result, timing = search(replace(request, say=bar.say), folder, execution)
+    except KeyboardInterrupt:
+        partial = partial_of(folder)
+        complain(
+            f"interrupted; finished runs are kept in {partial}: repeat the same command to go on from there"
+            if partial.exists()
+            else "interrupted before anything was finished; repeat the same command"
+        )
+        raise typer.Exit(INTERRUPTED) from None
+    show(
+        f"{result.search_runs} runs in {timing.search_s:.1f} s, {timing.runs_per_s:.3g} runs/s; the case was "
+        f"found after {result.runs_to_find} runs, {timing.to_find_s:.1f} s"
+    )
+    _show(result)
+    typer.echo(f"scenario: {folder / 'scenario.toml'}")
+    typer.echo(f"report: {folder / PAGE}")
+
+
+def _show(result: "Result") -> None:
+    from rich.table import Table
+
+    from tussle.worst import summary
+
+    for sentence in summary(result):
+        show(sentence)
+    table = Table("key", "plain", "found", "simplest")
+    for row in result.rows:
+        table.add_row(row.key, row.plain, row.found, row.simplest)
+    show_whole(table)
+
+
+class _Bar:
+    """A progress bar: the stage, finished runs, and the time that remains if that is known."""
+
+    def __init__(self, total: int | None) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=progress_console(), transient=True)
+        self._task = self._bar.add_task("search", total=total)
+
+    def __enter__(self) -> "_Bar":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def say(self, stage: str) -> None:
+        """Show the stage; those after the search have no known end."""
+        if stage != "search":
+            self._bar.update(self._task, description=stage, total=None)
+
+    def advance(self) -> None:
+        """Count a run."""
+        self._bar.advance(self._task)

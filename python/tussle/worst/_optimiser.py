@@ -1,0 +1,156 @@
+"""The optimiser: random places, then CMA-ES from the worst of them, with restarts.
+
+Hansen, The CMA evolution strategy: a tutorial, arXiv:1604.00772; the package `cma` is by its author.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tussle.worst._space import Settings, Space
+
+BATCH = 16
+"""Scenarios that are evaluated together. A fixed number, so that any number of workers finds the same."""
+_RANDOM_PART = 3
+"""One part of the budget in this many is random: to begin with, and to tell how rare the found case is."""
+_STEP = 0.25
+"""Initial standard deviation of CMA-ES, where each dimension has the length 1."""
+_PATIENCE = 5
+"""Generations without a worse scenario until CMA-ES restarts elsewhere."""
+_IN_VAIN = 20
+"""Batches without a new scenario after which the space counts as exhausted."""
+_ENOUGH = 1e-9
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A scenario of the search with its badness."""
+
+    stage: str
+    """`random` or `optimiser`."""
+    settings: Settings
+    badness: float
+    runs: int
+    """Number of runs of the search until this scenario was evaluated."""
+
+
+@dataclass
+class Optimiser:
+    """A search in a space."""
+
+    space: Space
+    seed: int
+    evaluate: Callable[[Sequence[Settings]], list[float]]
+    """Returns the badness of scenarios."""
+    spent: Callable[[], float]
+    """Part of the budget that is spent."""
+    room: Callable[[], int]
+    """Number of runs that may follow."""
+    count: Callable[[], int]
+    """Number of runs so far."""
+    cost: int = 1
+    """Number of runs of a scenario."""
+    trials: list[Trial] = field(default_factory=list)
+    _places: dict[int, np.ndarray] = field(default_factory=dict)
+    """The place of each random trial, by its index."""
+
+    def search(self) -> list[Trial]:
+        """Spend the budget; returns every scenario that was tried, in order, each once."""
+        rng = np.random.default_rng(self.seed)
+        while len(self.trials) < BATCH or self.spent() < 1 / _RANDOM_PART:
+            places = rng.random((BATCH, len(self.space.dimensions)))
+            before = len(self.trials)
+            if not self._tell("random", places):
+                return self.trials
+            for index in range(before, len(self.trials)):
+                self._places.setdefault(index, self._place_of(index, places))
+            if self.room() <= 0 or len(self.trials) == before:
+                break
+        in_vain = 0
+        for number, start in enumerate(self._starts(rng)):
+            before = len(self.trials)
+            if not self._improve(start, np.random.default_rng([self.seed, number])):
+                return self.trials
+            in_vain = 0 if len(self.trials) > before else in_vain + 1
+            if in_vain >= _IN_VAIN:
+                return self.trials
+        return self.trials
+
+    def _place_of(self, index: int, places: np.ndarray) -> np.ndarray:
+        wanted = self.trials[index].settings
+        return next(place for place in places if self.space.at(place) == wanted)
+
+    def _starts(self, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """Yield places to start from: the worst random ones first, then new random ones."""
+        ranked = sorted(self._places, key=lambda index: (-self.trials[index].badness, index))
+        for index in ranked[: max(1, len(ranked) // 4)]:
+            yield self._places[index]
+        while True:
+            yield rng.random(len(self.space.dimensions))
+
+    def _improve(self, start: np.ndarray, rng: np.random.Generator) -> bool:
+        """Run CMA-ES until it makes no progress; returns whether any budget is left."""
+        # CMA-ES needs two dimensions; a second one that does nothing is harmless.
+        padded = np.append(start, 0.5) if len(start) == 1 else start
+        options = {
+            "bounds": [0, 1],
+            "popsize": BATCH,
+            "seed": float("nan"),
+            "randn": lambda *shape: rng.standard_normal(shape),
+            "verbose": -9,
+        }
+        evolution = _cma().CMAEvolutionStrategy(list(padded), _STEP, options)
+        best, since = -np.inf, 0
+        while since < _PATIENCE and not evolution.stop():
+            asked = evolution.ask()
+            badness = self._tell("optimiser", np.asarray(asked)[:, : len(start)])
+            if badness is None or self.room() <= 0:
+                return False
+            evolution.tell(asked, [-value if np.isfinite(value) else 1e9 for value in badness])
+            since = 0 if max(badness) > best + _ENOUGH else since + 1
+            best = max(best, *badness)
+        return True
+
+    def _tell(self, stage: str, places: np.ndarray) -> list[float] | None:
+        """Evaluate the scenarios at places; `None` if the budget does not suffice for all of them."""
+        each = [self.space.at(place) for place in places]
+        known = {_text(trial.settings): trial.badness for trial in self.trials}
+        new = {_text(one): one for one in each if _text(one) not in known}
+        chosen = self._affordable(new)
+        if chosen:
+            found = self.evaluate(list(chosen.values()))
+            runs = self.count()
+            for (text, settings), badness in zip(chosen.items(), found, strict=True):
+                self.trials.append(Trial(stage, settings, badness, runs))
+                known[text] = badness
+        if len(chosen) < len(new):
+            return None
+        return [known[_text(one)] for one in each]
+
+    def _affordable(self, new: dict[str, Settings]) -> dict[str, Settings]:
+        """Return the first ones that the budget suffices for; at least one in a whole search."""
+        count = max(self.room() // self.cost, 0 if self.trials else 1)
+        return dict(list(new.items())[:count])
+
+
+def _text(settings: Settings) -> str:
+    return repr(sorted(settings.items()))
+
+
+def _cma() -> Any:
+    """Import the package, which warns where it finds no matplotlib."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import cma
+    return cma
+
+
+def worst_of(trials: Sequence[Trial], count: int) -> list[Trial]:
+    """Return the worst trials, the worst one first; of equally bad ones, the earlier."""
+    known = [each for each in trials if np.isfinite(each.badness)]
+    return sorted(known, key=lambda trial: -trial.badness)[:count]
