@@ -60,6 +60,13 @@ def test_the_version_is_printed(tussle_):
     assert tussle_("--version") == (0, f"tussle {tussle.__version__}\n", "")
 
 
+def test_python_runs_the_package_as_the_command():
+    answer = subprocess.run(
+        [sys.executable, "-m", "tussle", "--version"], capture_output=True, text=True, check=False
+    )
+    assert (answer.returncode, answer.stdout) == (0, f"tussle {tussle.__version__}\n")
+
+
 @pytest.mark.parametrize(
     "kind", ["algorithms", "groups", "queues", "profiles", "scenarios", "metrics", "figures"]
 )
