@@ -2,13 +2,18 @@
 
 import html
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 from commandline import refused
 from tussle.dataset import Dataset
-from tussle.papers import Study, results_in, rows
+from tussle.engines.sim import SimEngine
+from tussle.errors import TussleError
+from tussle.papers import Setting, Study, planned, results_in, rows
 
 LAN = ("lan-pairs", "--part", "matrix", "--quick")
 NEAR = ("buffer-provisioning", "--part", "near", "--quick", "--algorithms", "westwood")
@@ -109,6 +114,52 @@ def test_the_hosts_of_a_study_stand_beside_those_of_today(tussle_, tmp_path: Pat
     assert "simulator, the study's hosts" in page
     assert study.hosts.about in page
     assert "<code>hosts.profile = linux-2.6.32</code>" in page
+
+
+@pytest.mark.parametrize(("part", "swept"), [("noise", "hosts.noise"), ("tick", "hosts.hz")])
+def test_a_part_that_sweeps_a_setting_of_the_studys_hosts_keeps_its_values(part: str, swept: str):
+    study = Study.load("lan-pairs")
+    assert study.hosts is not None
+    assert swept in study.hosts.settings
+    today, then = (planned(study, part, Setting(study_hosts=own)) for own in (False, True))
+    others = {key: value for key, value in study.hosts.settings.items() if key != swept}
+    assert then == today.with_settings(others)
+    assert len({run.axes[swept] for run in then.runs()}) >= 3
+
+
+def test_without_time_for_a_packet_flows_of_the_lan_lock_in_phase_and_with_some_they_share(
+    tussle_, tmp_path: Path
+):
+    """Reno, Hybla and YeAH share fairly with one another in print."""
+    part = ("--part", "noise", "--quick", "--algorithms", "reno,hybla,yeah", "--study-hosts", "-o", "lan")
+    assert tussle_("paper", "lan-pairs", *part).status == 0
+    data = Dataset.open(tmp_path / "lan" / "sim-study-hosts" / "noise")
+    goodput = pl.col("goodput_bit_per_s")
+    less = data.flows.collect().group_by("run").agg(less=goodput.min() / goodput.sum())
+    unlike = data.runs.collect().filter(pl.col("flows.0.algorithm") != pl.col("flows.1.algorithm"))
+    by_noise = unlike.join(less, on="run").group_by("hosts.noise").agg(pl.col("less").mean())
+    share = dict(by_noise.iter_rows())
+    assert share["uniform(0 us, 0 us)"] < 0.2
+    assert all(share[f"uniform(0 us, {most} us)"] > 0.3 for most in (10, 30, 100, 300))
+
+
+def test_parts_that_an_engine_lacks_are_left_out_with_a_reason_and_refused_when_they_are_named(
+    tussle_, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(_engine: SimEngine, run: Mapping[str, Any]) -> None:
+        if run["hosts"]["hz"] != 250:
+            raise TussleError(f"hosts.hz: {run['hosts']['hz']}; this engine has 250 ticks per second")
+
+    monkeypatch.setattr(SimEngine, "check", refuse)
+    small = ("lan-pairs", "--quick", "--algorithms", "vegas")
+    answer = tussle_("paper", *small)
+    assert answer.status == 0
+    assert answer.problems == "left out: tick (hosts.hz: 100; this engine has 250 ticks per second)\n"
+    assert "noise: done" in answer.out
+    assert "tick" not in answer.out
+    sentence = refused(tussle_("paper", *small, "--part", "rtt,tick"))
+    assert sentence.startswith("--engine sim cannot run tick (tick: hosts.hz: 100; this engine has 250 ticks")
+    assert sentence.endswith("; give --part rtt")
 
 
 def test_a_study_without_known_hosts_refuses_them(tussle_):

@@ -107,9 +107,9 @@ def paper(
         for label, each in engines_of(engine, KernelChoice(kernel=kernel)).items()
         for name in parts
     ]
-    _refuse_what_cannot_run(work)
+    able = _without_what_cannot_run(work, named=bool(part))
     try:
-        _carry_out(work)
+        _carry_out(able)
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or f"interrupted; repeat the same command to go on in {folder}")
         raise typer.Exit(INTERRUPTED) from None
@@ -133,8 +133,11 @@ def _options(part: str, engine: tuple[str, str | None], setting: "Setting") -> l
     return [*size, *(word for key, value in given.items() if value for word in (f"--{key}", value))]
 
 
-def _refuse_what_cannot_run(work: Sequence[_Work]) -> None:
-    """Raise TussleError, before anything runs, when the engine cannot honour a part."""
+def _without_what_cannot_run(work: Sequence[_Work], *, named: bool) -> list[_Work]:
+    """Return the parts that the engine can honour, and say which others are left out.
+
+    Raises TussleError, before anything runs, if there are none, or if an unsuitable part was named.
+    """
     reasons: dict[str, str] = {}
     for part, scenario, _, means in work:
         try:
@@ -142,12 +145,16 @@ def _refuse_what_cannot_run(work: Sequence[_Work]) -> None:
                 means.engine.check(run)
         except TussleError as error:
             reasons[part] = str(error)
-    if reasons:
+    able = [each for each in work if each.part not in reasons]
+    if reasons and (named or not able):
         name, reason = next(iter(reasons.items()))
-        able = list(dict.fromkeys(each.part for each in work if each.part not in reasons))
-        advice = f"give --part {','.join(able)}" if able else "give --engine sim"
+        parts = ",".join(dict.fromkeys(each.part for each in able))
+        advice = f"give --part {parts}" if parts else "give --engine sim"
         which, engine = ", ".join(reasons), work[0].means.engine.name
         raise TussleError(f"--engine {engine} cannot run {which} ({name}: {reason}); {advice}")
+    for name, reason in reasons.items():
+        typer.echo(f"left out: {name} ({reason})", err=True)
+    return able
 
 
 def _carry_out(work: Sequence[_Work]) -> None:

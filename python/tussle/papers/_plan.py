@@ -75,7 +75,7 @@ def planned(study: Study, part: str, setting: Setting) -> Scenario:
     if setting.size == "quick":
         tables = Scenario.from_dict(tables).with_settings(chosen.quick).to_dict()
     if setting.study_hosts:
-        tables = Scenario.from_dict(tables).with_settings(_own_hosts(study)).to_dict()
+        tables = Scenario.from_dict(tables).with_settings(_own_hosts(study, chosen.sweeps)).to_dict()
     if setting.profile:
         tables = _on_profile(tables, setting.profile)
     if setting.algorithms:
@@ -83,11 +83,11 @@ def planned(study: Study, part: str, setting: Setting) -> Scenario:
     return Scenario.from_dict(tables)
 
 
-def _own_hosts(study: Study) -> dict[str, Any]:
-    """Return the hosts of a study; raises TussleError if they are unknown."""
+def _own_hosts(study: Study, swept: str | None) -> dict[str, Any]:
+    """Return the hosts of a study but for the setting that a part sweeps; raises TussleError if unknown."""
     if study.hosts is None:
         raise TussleError(f"--study-hosts: nothing is known of the hosts of {study.name}; leave it out")
-    return study.hosts.settings
+    return {key: value for key, value in study.hosts.settings.items() if key != swept}
 
 
 def estimate_s(runs: Iterable[PlannedRun], engine: str) -> float:
