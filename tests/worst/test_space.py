@@ -134,6 +134,34 @@ def test_the_optimiser_climbs_beyond_its_random_scenarios(tmp_path):
     assert best["optimiser"] > best["random"] / 2
 
 
+def test_every_value_of_the_default_space_is_at_its_place(default):
+    for dimension in default.dimensions:
+        for value in (dimension.plain, *dimension.ends()):
+            assert dimension.at(dimension.place(value)) == value
+
+
+def test_a_case_that_any_random_loss_hides_is_found_at_the_ends(default):
+    """Only without loss a late start and a deep buffer matter: one random scenario in ten has no loss."""
+
+    def badness(settings):
+        late, deep = (
+            float(settings["flows.1.start"].split()[0]),
+            float(settings["path.queue.limit"].split()[0]),
+        )
+        return late / 10 * deep / 8 if settings["path.loss"] == "0 %" else 0.0
+
+    trials = optimised(default, badness, 150)
+    assert max(each.badness for each in trials if each.stage == "ends") == 1.0
+    assert max(each.badness for each in trials if each.stage == "random") < 0.9
+    plain = default.plain()
+    [single] = [
+        each
+        for each in trials
+        if each.settings == plain | {"path.queue.limit": "8 bdp", "flows.1.start": "10 s"}
+    ]
+    assert single.stage == "ends"
+
+
 def test_the_optimiser_is_the_same_for_the_same_seed_and_leaves_the_global_generator_alone(tmp_path):
     import numpy as np
 

@@ -44,8 +44,12 @@ class Choice:
         """Return the value at a place from 0 to 1."""
         return self.values[min(int(place * len(self.values)), len(self.values) - 1)]
 
+    def place(self, value: Any) -> float:
+        """Return a place of a value, from 0 to 1."""
+        return (self.values.index(value) + 0.5) / len(self.values)
+
     def ends(self) -> tuple[Any, ...]:
-        """Return the values that a check of the space tries."""
+        """Return the values that are as far as possible from one another: all of them."""
         return self.values
 
     def simpler(self, value: Any) -> Any:
@@ -82,8 +86,20 @@ class Range:
             number = 0.0
         return self.written(min(max(rounded(number, _DIGITS), self.low), self.high))
 
+    def place(self, value: Any) -> float:
+        """Return the place of a value, from 0 to 1."""
+        number = self.number(value)
+        if self.is_whole:
+            return (number - self.low + 0.5) / (self.high - self.low + 1)
+        if self.low == self.high:
+            return 0.0
+        if self.scale == "log":
+            return math.log(number / self.low) / math.log(self.high / self.low)
+        part = (number - self.low) / (self.high - self.low)
+        return math.sqrt(part) if self.scale == "square" else part
+
     def ends(self) -> tuple[Any, ...]:
-        """Return the values that a check of the space tries."""
+        """Return the least and the largest value."""
         return (self.at(0.0), self.at(1.0))
 
     def simpler(self, value: Any) -> Any:
