@@ -46,6 +46,23 @@ def test_a_page_has_its_conclusions_tables_and_figures(files: dict[str, str]):
     assert set(figures_in(page)) == {f"lan-pairs/{name}.svg" for name in drawn}
 
 
+def test_a_page_opens_with_what_came_out_and_repeats_no_number_wrongly(files: dict[str, str]):
+    page = files["lan-pairs.md"]
+    opening, _, rest = " ".join(page.split()).partition(" ## What was done ")
+    counts = re.search(r"\| Simulator \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", rest)
+    assert counts is not None
+    hold, depend, fail, not_run = counts.groups()
+    total = len(Study.load("lan-pairs").statements)
+    counted = f"{hold} hold, {depend} depend, {fail} fail, {not_run} were not run"
+    assert f"- Simulator: of {total} conclusions {counted}." in opening
+    scores = re.search(r"\| simulator \| 8 \| (-?[\d.]+) \| (-?[\d.]+) \| (\d+) % \|", rest)
+    assert scores is not None
+    first, second, difference = scores.groups()
+    ranks = " and ".join(dict.fromkeys((first, second)))
+    assert f"- Table I: rank correlation {ranks}, median difference {difference} %" in opening
+    assert "Not true of the study's own numbers: “HighSpeed shares fairly" in opening
+
+
 def test_a_page_is_small_markdown_with_its_figures_beside_it(files: dict[str, str], tmp_path: Path):
     page = files["lan-pairs.md"]
     assert tags_in(page) <= {"details", "summary"}

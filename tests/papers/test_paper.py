@@ -113,6 +113,8 @@ def test_the_hosts_of_a_study_stand_beside_those_of_today(tussle_, tmp_path: Pat
     page = html.unescape((tmp_path / "lan" / "index.html").read_text("utf-8"))
     assert "simulator, the study's hosts" in page
     assert study.hosts.about in page
+    opening, _, _ = page.partition("What was done")
+    assert f"<li>Simulator, the study's hosts: of {len(study.statements)} conclusions" in opening
     assert "<code>hosts.profile = linux-2.6.32</code>" in page
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import TextWrapper
 from typing import NamedTuple
 
+from tussle.papers._came_out import came_out
 from tussle.papers._charts import beside
 from tussle.papers._compare import Row
 from tussle.papers._content import (
@@ -95,7 +96,9 @@ def write_markdown(content: Content) -> dict[str, str]:
 def _opening(page: _Page, content: Content) -> None:
     study, about = content.study, content.about
     commands = ", ".join(f"`{command}`" for command in content.commands)
-    page.say(f"# {study.title}", study.about, *_block(content, "setup"))
+    page.say(f"# {study.title}", study.about, "## What came out")
+    page.bullets(came_out(content))
+    page.say("## What was done", *_block(content, "setup"))
     if content.own_hosts:
         settings = ", ".join(f"`{key} = {value}`" for key, value in content.own_hosts.settings.items())
         page.say(f"The study's hosts: {content.own_hosts.about} Settings: {settings}.")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 
 import polars as pl
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
 
 from tussle.errors import TussleError
+from tussle.papers._came_out import came_out
 from tussle.papers._content import (
     Content,
     TableShown,
@@ -21,6 +23,7 @@ from tussle.papers._content import (
     verdicts_words,
 )
 
+_CODE = re.compile(r"`([^`]*)`")
 _LINES_BEFORE_TAGS = re.compile(r"\s*\n\s*<")
 _LIMITS = {"most_apart": 20, "shown_at_once": 4, "opened_up_to": 16}
 """Limits of rows listed because they differ, and of figures and rows shown without a click."""
@@ -36,7 +39,7 @@ def write(content: Content) -> dict[str, str]:
         commands=content.commands,
         called=content.called,
         statements=content.statements,
-        answers=content.answers,
+        came_out=[_CODE.sub(r"<code>\1</code>", escape(each)) for each in came_out(content)],
         tables=content.tables,
         sweeps=content.sweeps,
         parts=content.parts,

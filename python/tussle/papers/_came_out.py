@@ -1,0 +1,143 @@
+"""What came out of a study, in a few sentences that its page opens with. They are made from the results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tussle.papers._content import (
+    STUDY_HOSTS,
+    Content,
+    StatementShown,
+    SweepShown,
+    TableShown,
+    opening,
+    two_digits,
+)
+from tussle.papers._scores import Score
+
+_MOST_NAMED = 3
+"""Conclusions that a sentence names; of more it gives the number."""
+_MOST_TABLES = 3
+_CHANGES = 0.2
+"""Difference of rank correlation from which a sweep is worth a sentence."""
+
+
+def came_out(content: Content) -> list[str]:
+    """Return the sentences: conclusions, agreement of the tables, what changes it, and what stays unlike."""
+    return [
+        *_conclusions(content),
+        *_with_its_hosts(content),
+        *_between_engines(content),
+        *_tables(content),
+        *_decisive(content),
+        *_contradicted(content),
+    ]
+
+
+def _conclusions(content: Content) -> Iterator[str]:
+    for engine in content.engines:
+        answers = content.answers[engine]
+        counts = [f"{answers['holds']} hold, {answers['depends']} depend, {answers['fails']} fail"]
+        counts += [f"{answers['not run']} were not run"] if answers["not run"] else []
+        name = opening(content.called[engine])
+        yield f"{name}: of {len(content.statements)} conclusions {', '.join(counts)}."
+
+
+def _with_its_hosts(content: Content) -> Iterator[str]:
+    """Say which conclusions hold with the study's hosts only, and which with today's only."""
+    for engine in content.engines:
+        today = engine.removesuffix(STUDY_HOSTS)
+        if engine == today or today not in content.engines:
+            continue
+        ran = [each for each in content.statements if _ran(each, engine) and _ran(each, today)]
+        gained = [each for each in ran if _holds(each, engine) and not _holds(each, today)]
+        lost = [each for each in ran if _holds(each, today) and not _holds(each, engine)]
+        for found, hosts in ((gained, "the study's hosts"), (lost, "today's hosts")):
+            if found:
+                yield f"With {hosts} only these hold on the {content.called[today]}: {_named(found)}."
+
+
+def _between_engines(content: Content) -> Iterator[str]:
+    if not {"sim", "kernel"} <= set(content.engines):
+        return
+    ran = [each for each in content.statements if _ran(each, "sim") and _ran(each, "kernel")]
+    alike = sum(each.found["sim"].answer == each.found["kernel"].answer for each in ran)
+    if ran:
+        yield f"The simulator and Linux say the same of {alike} of the {len(ran)} conclusions that both ran."
+
+
+def _tables(content: Content) -> Iterator[str]:
+    for shown in content.tables[:_MOST_TABLES]:
+        parts = [
+            f"{_agreement(shown, shown.scores[engine])} on the {content.called[engine]}"
+            for engine in content.engines
+            if shown.scores[engine].cells
+        ]
+        yield f"{shown.table.name}: {'; '.join(parts)}."
+
+
+def _agreement(shown: TableShown, found: Score) -> str:
+    ranks = [two_digits(each) for each in (found.within or found.spearman).values()]
+    words = [f"rank correlation {' and '.join(dict.fromkeys(ranks))}"]
+    if found.median_difference is not None:
+        words.append(f"median difference {100 * found.median_difference:.0f} %")
+    if shown.table.verdict and found.verdicts and found.verdicts.kappa is not None:
+        words.append(f"Cohen's κ {two_digits(found.verdicts.kappa)}")
+    return ", ".join(words)
+
+
+def _decisive(content: Content) -> Iterator[str]:
+    """Name the settings that the study does not give, and that the agreement depends on."""
+    for engine in content.engines:
+        each = [_dependence(content, shown) for shown in content.sweeps if shown.engine == engine]
+        if found := [words for words in each if words]:
+            yield (
+                "The ranks depend on what the study does not give. On the "
+                f"{content.called[engine]}, their correlation is {'; '.join(found)}."
+            )
+
+
+def _dependence(content: Content, shown: SweepShown) -> str:
+    """Return the least and the largest rank correlation over a sweep; nothing if they hardly differ."""
+    ends = _ends(shown)
+    if ends is None or ends[1][0] - ends[0][0] < _CHANGES:
+        return ""
+    (low, at_low), (high, at_high) = ends
+    key = content.study.parts[shown.part].sweeps
+    return f"{two_digits(low)} with `{key}` = {at_low} and {two_digits(high)} with {at_high}"
+
+
+def _ends(shown: SweepShown) -> tuple[tuple[float, str], tuple[float, str]] | None:
+    """Return the least and the largest rank correlation of the first table, with the values of the sweep."""
+    table = shown.table[0][1]
+    found = [
+        (rank, value)
+        for value, name, score in shown.table
+        if name == table and (rank := _rank(score)) is not None
+    ]
+    return (min(found), max(found)) if found else None
+
+
+def _rank(score: Score) -> float | None:
+    known = [each for each in (score.within or score.spearman).values() if each is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _contradicted(content: Content) -> Iterator[str]:
+    wrong = [each for each in content.statements if not each.is_true_of_print]
+    if wrong:
+        yield f"Not true of the study's own numbers: {_named(wrong)}."
+
+
+def _named(statements: Sequence[StatementShown]) -> str:
+    says = [f"“{each.statement.says}”" for each in statements[:_MOST_NAMED]]
+    more = len(statements) - len(says)
+    return ", ".join(says) + (f", and {more} more" if more else "")
+
+
+def _ran(shown: StatementShown, engine: str) -> bool:
+    return shown.found[engine].answer != "not run"
+
+
+def _holds(shown: StatementShown, engine: str) -> bool:
+    return shown.found[engine].answer == "holds"
