@@ -41,7 +41,9 @@ def test_a_page_has_its_conclusions_tables_and_figures(files: dict[str, str]):
     for text in study.not_given:
         assert f"- {text}" in " ".join(page.split())
     # Published: Vegas first 9, Reno second 94.
-    assert re.search(r"\| vegas, reno \| 9 \| [\d.]+ \([+-]\d+ %\) \| 94 \| [\d.]+ \([+-]\d+ %\) \|", page)
+    assert re.search(r"\| vegas, reno \| 9 \| [\d.]+‡ \([+-]\d+ %\) \| 94 \| [\d.]+‡ \([+-]\d+ %\) \|", page)
+    assert "| Vegas has the smallest mean share | paper, section V | holds | holds ‡ |" in page
+    assert "‡: from a scenario that options changed" in page
     drawn = {"table-1", "sweep-window", "matrix-1"}
     assert set(figures_in(page)) == {f"lan-pairs/{name}.svg" for name in drawn}
 

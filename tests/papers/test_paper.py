@@ -35,7 +35,7 @@ def test_the_smallest_matrix_of_the_lan_is_compared_cell_by_cell(tussle_, tmp_pa
     assert answer_to("Vegas has the smallest mean share", answer.out) == "holds"
     page = (tmp_path / "lan" / "index.html").read_text("utf-8")
     # Published: Vegas first 9, Reno 94; Reno first 94, Vegas 9.
-    assert re.search(r"<td>vegas, reno\s*<td>9\s*<td>[\d.]+<td>[+-]\d+ %", page)
+    assert re.search(r"<td>vegas, reno\s*<td>9\s*<td>[\d.]+‡<td>[+-]\d+ %", page)
     rows = (tmp_path / "lan" / "comparison.csv").read_text("utf-8").splitlines()
     # Four pairs, two flows each, below the header.
     assert len(rows) == 1 + 4 * 2
@@ -80,11 +80,18 @@ def test_the_smallest_part_of_a_study_runs_on_linux(tussle_, arguments):
     assert "page: " in answer.out
 
 
-def test_over_a_mobile_link_bic_and_cubic_have_longer_rtts_than_westwood_and_reno(tussle_):
-    answer = tussle_("paper", "hsdpa", "--part", "downlink", "--quick")
+def test_over_a_mobile_link_bic_and_cubic_have_longer_rtts_than_westwood_and_reno(tussle_, tmp_path: Path):
+    answer = tussle_("paper", "hsdpa", "--part", "downlink", "--quick", "-o", "phone")
     assert answer.status == 0
-    assert answer_to("Downlink, Westwood+ has the shortest RTTs", answer.out) in ("holds", "depends")
+    shortest = answer_to("Downlink, Westwood+ has the shortest RTTs", answer.out)
+    assert shortest in ("holds", "depends")
     assert answer_to("All four get much the same goodput", answer.out) == "not run"
+    # What the quick setting made is marked where it stands.
+    page = (tmp_path / "phone" / "index.html").read_text("utf-8")
+    assert f'<td class="words {shortest}">{shortest} †' in page
+    assert re.search(r"<td>[\d.]+†", page)
+    assert "†: from the quick setting, with shorter or fewer runs than in the study" in page
+    assert "not run †" not in page
 
 
 def test_a_study_runs_with_other_algorithms_and_another_profile(tussle_, tmp_path):

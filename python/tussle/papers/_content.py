@@ -26,6 +26,12 @@ _ONE_OF_KERNELS = "kernel-"
 """Prefix of an engine that is one of several kernels; the name of the kernel follows."""
 STUDY_HOSTS = "-study-hosts"
 """Suffix of an engine whose runs have the hosts of the study."""
+_MARKS = {
+    "†": "from the quick setting, with shorter or fewer runs than in the study",
+    "‡": "from a scenario that options changed",
+}
+"""What the marks of numbers and answers mean."""
+_MARKED = {"full": "", "quick": "†", "other": "‡"}
 _APART = 0.1
 """Relative difference from which a row of a table without verdicts is listed."""
 
@@ -117,6 +123,23 @@ class Content:
     def own_hosts(self) -> OwnHosts | None:
         """The hosts of the study, if any results were made with them."""
         return self.study.hosts if any(engine.endswith(STUDY_HOSTS) for engine in self.engines) else None
+
+    def mark(self, engine: str, *parts: str) -> str:
+        """Return the mark of what comes from these parts on an engine: empty if all are the study's own."""
+        made = {_MARKED[each.made] for each in self.parts if each.engine == engine and each.name in parts}
+        return max(made, default="")
+
+    def answer(self, shown: StatementShown, engine: str) -> str:
+        """Return the words of a statement's result on an engine, with its mark."""
+        words = shown.found[engine].words
+        parts = (each.part for each in shown.statement.checks)
+        return words if words == "not run" else f"{words} {self.mark(engine, *parts)}".rstrip()
+
+    @property
+    def notes(self) -> list[str]:
+        """The meaning of the marks that the results have."""
+        used = {_MARKED[each.made] for each in self.parts}
+        return [f"{mark}: {meaning}" for mark, meaning in _MARKS.items() if mark in used]
 
     @property
     def answers(self) -> dict[str, dict[str, int]]:

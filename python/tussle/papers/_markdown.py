@@ -122,7 +122,7 @@ def _conclusions(page: _Page, content: Content) -> None:
             each.statement.says,
             each.statement.source,
             _on_print(each),
-            *(each.found[engine].words for engine in content.engines),
+            *(content.answer(each, engine) for engine in content.engines),
         ]
         for each in content.statements
     ]
@@ -131,7 +131,8 @@ def _conclusions(page: _Page, content: Content) -> None:
     page.say(
         "A conclusion holds if it holds in every case that was compared. It fails if it holds in none, and "
         "depends otherwise; the brackets count the cases in which it holds. *Its own table* is the same "
-        "comparison of the printed numbers; a dash means that the study does not print them."
+        "comparison of the printed numbers; a dash means that the study does not print them.",
+        *content.notes,
     )
 
 
@@ -209,7 +210,7 @@ def _cells(page: _Page, content: Content, table: Table, rows: Sequence[Row]) -> 
     for row in rows:
         line = [row.words]
         for column in table.columns:
-            ours = [_ours(table, column, row, engine) for engine in engines]
+            ours = [_ours(table, column, row, engine, content.mark(engine, row.part)) for engine in engines]
             line += [number(row.published.get(column.name)), *ours]
         if table.verdict:
             line += [row.verdict or "-", *(row.verdicts.get(engine, "-") for engine in engines)]
@@ -217,13 +218,14 @@ def _cells(page: _Page, content: Content, table: Table, rows: Sequence[Row]) -> 
     page.table(header, lines)
 
 
-def _ours(table: Table, column: Column, row: Row, engine: str) -> str:
+def _ours(table: Table, column: Column, row: Row, engine: str, mark: str) -> str:
     found = row.found.get(engine, {}).get(column.name)
     if found is None:
         return "-"
+    mean = f"{number(found.mean)}{mark}"
     if column.name not in row.published or table.ranks_only:
-        return number(found.mean)
-    return f"{number(found.mean)} ({percent(found.difference(row.published[column.name]))})"
+        return mean
+    return f"{mean} ({percent(found.difference(row.published[column.name]))})"
 
 
 def _sweep(page: _Page, content: Content, shown: SweepShown) -> None:
