@@ -19,7 +19,7 @@ DEMO_MATRIX := $(BIN)/tussle matrix --algorithms reno,cubic,bic,vegas --profile 
 
 .PHONY: help
 help:  ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: .venv/.tools  ## Check what is needed, then install it and the command into .venv
@@ -137,6 +137,7 @@ fmt: setup  ## Format Rust and Python
 docs: setup  ## Write docs/reference from the code, the numbers of the examples, and the picture of the README
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/doc_examples.py
+	$(BIN)/python tools/notebooks.py
 	rm -rf results/picture results/picture.partial
 	$(DEMO_MATRIX) -o results/picture
 	$(BIN)/tussle plot results/picture matrix -o $(PICTURE)
@@ -170,6 +171,19 @@ kernel-changes: setup  ## Run pairs on the kernels of KERNELS (two hours), and w
 	set -e; $(foreach profile,$(KERNEL_PROFILES),$(BIN)/tussle $(KERNEL_PAIRS) --kernel $(KERNELS) \
 	--profile $(profile) $(KERNEL_TIMES_$(profile)) -o results/kernels-$(profile);)
 	$(BIN)/python tools/kernels_page.py $(KERNEL_PROFILES:%=results/kernels-%)
+
+# Zig links with the libraries of an older Linux, so that the wheel works on any of the last ten years.
+WHEEL := --release --locked --zig --compatibility manylinux2014
+
+.PHONY: wheel
+wheel: setup  ## Build a wheel for any Linux and any Python from 3.11, and a source distribution, into dist
+	rm -rf dist
+	VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build $(WHEEL) --out dist
+	$(BIN)/maturin sdist --out dist
+
+.PHONY: test-wheel
+test-wheel: wheel  ## Install the wheel into an empty environment, and use it there (needs a network)
+	TUSSLE_REQUIRE_WHEEL=1 $(BIN)/pytest tests/test_wheel.py
 
 .PHONY: host-defaults
 host-defaults: setup  ## Run all cells with each default of a Linux host, and write its table in docs/explanation/default-host.md
@@ -230,5 +244,5 @@ mutations: setup  ## Give 1000 mutated scenarios and 200 mutated datasets to eve
 
 .PHONY: clean
 clean:  ## Remove all that was built; results stay
-	rm -rf .venv target fuzz/target build .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis
+	rm -rf .venv target dist fuzz/target build .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis
 	rm -f python/tussle/_core*.so $(AGENT) $(DRIVER)

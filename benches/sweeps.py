@@ -10,8 +10,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from tussle.cli._options import algorithms_of
 from tussle.engines import engine
+from tussle.experiment import algorithms_of
 from tussle.scenario import Scenario
 from tussle.sweep import SweepSettings, sweep
 from tussle.sweep.costs import costs_of

@@ -31,6 +31,7 @@ SLOW = {
     "test_serve_floods",
     "test_speed",
     "test_strangers",
+    "test_wheel",
 }
 """Test files that start other programs or simulate for long: `make check` omits them."""
 
@@ -76,6 +77,8 @@ def skip_or_fail(reason: str) -> NoReturn:
 def tussle_(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Call the command in this process, from an empty folder."""
     monkeypatch.chdir(tmp_path)
+    # pytest-xdist gives its workers the width of its own terminal.
+    monkeypatch.delenv("COLUMNS", raising=False)
 
     def call(*arguments: object) -> Answer:
         monkeypatch.setattr(sys, "argv", ["tussle", *map(str, arguments)])

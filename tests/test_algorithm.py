@@ -606,7 +606,7 @@ def test_the_command_prints_the_cost_of_an_ack(here: Path) -> None:
     command += ["--profile", "lan", "--duration", "12 s", "--workers", "2", "-o", "out"]
     result = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-    assert re.search(r"^python algorithm my-reno: \d+(\.\d+)? µs per ACK$", result.stdout, re.MULTILINE)
+    assert re.search(r"^python algorithm my-reno: \d+(\.\d+)? µs per ACK$", result.stderr, re.MULTILINE)
     assert "my-reno" in (here / "out" / "report.html").read_text()
 
 

@@ -31,7 +31,7 @@ def test_a_command_that_was_killed_before_its_report_writes_the_report(
     (finished / "report.html").unlink()
     answer = tussle_("run", "one.toml", "-o", "out")
     assert answer.status == 0, answer.problems
-    assert "holds all runs of this command already" in answer.out
+    assert "holds all runs of this command already" in answer.problems
     assert (finished / "report.html").exists()
 
 

@@ -141,7 +141,7 @@ def _drawn(scratch: Path) -> Iterator[tuple[str, bytes]]:
     datasets = {name: _simulated(tables, scratch / name) for name, tables in _SCENARIOS.items()}
     other = _simulated(_SCENARIOS["pairs"] | {"seed": 2}, scratch / "other")
     for name, example in _plan().items():
-        is_overlay = FIGURES[example.figure].of == "two datasets"
+        is_overlay = FIGURES[example.figure].of == "several datasets"
         beside = Beside(other, "seed 2", "seed 1") if is_overlay else None
         chart = draw(example.figure, datasets[example.scenario], replace(example.view, beside=beside))
         yield name, with_palette(vl_convert.vegalite_to_png(chart.to_dict(), scale=_PIXELS_PER_POINT))

@@ -38,6 +38,8 @@ needs ssh openssh-client
 needs chromium chromium fonts-liberation
 # It reads the captures that are exported.
 needs tshark tshark
+# It formats the manual page.
+needs groff groff-base
 # It counts the simulator's instructions.
 needs valgrind valgrind
 

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import typer.main
-
+import api_reference
 import example_pictures
+import json_reference
+import man_page
 import python_types
 import rust_types
+from commands import Described, commands
 from tussle import _core, algorithm, units
 from tussle.catalog import catalog
-from tussle.cli import app
-from tussle.cli._help import subcommands
 from tussle.dataset import FORMAT, OPTIONAL_TABLES, RUNS_A_PART, TABLES
 from tussle.figures import REGISTRY as FIGURES
 from tussle.host_profiles import host_profiles
@@ -42,6 +42,8 @@ from tussle.suites import (
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
 IMAGES = ROOT / "docs" / "images" / "reference"
+MANUAL = ROOT / "packaging" / "data" / "share" / "man" / "man1" / "tussle.1"
+"""The manual page, in the folder that a wheel adds to the environment where it is installed."""
 _WRITTEN_BY_HAND = ("glossary.md",)
 _ORIGIN = "<!-- Written by tools/reference.py from the code (`make docs`). Change it there. -->"
 
@@ -71,6 +73,8 @@ def stale() -> list[str]:
     present = {file.name: file.read_text("utf-8") for file in files}
     wanted = pages()
     changed = {name for name in present.keys() | wanted if present.get(name) != wanted.get(name)}
+    if not MANUAL.exists() or MANUAL.read_text("utf-8") != man_page.page():
+        changed.add(MANUAL.name)
     return sorted(changed | (example_pictures.names() ^ {file.name for file in IMAGES.glob("*")}))
 
 
@@ -93,44 +97,25 @@ def _definitions(entries: Iterable[tuple[str, object]]) -> str:
 
 
 def _cli() -> str:
-    blocks = [block for command in _commands("tussle", typer.main.get_command(app)) for block in command]
-    return _page("The command `tussle`", *blocks)
+    blocks = [block for command in commands() for block in _command(command)]
+    return _page(
+        "The command `tussle`",
+        "`man tussle` shows this page where a wheel is installed; in a checkout, "
+        "`man packaging/data/share/man/man1/tussle.1`.",
+        *blocks,
+    )
 
 
-def _commands(name: str, command: Any) -> Iterator[list[str]]:
-    arguments = [param for param in command.params if param.param_type_name == "argument"]
-    options = [param for param in command.params if param.param_type_name == "option"]
-    inner = subcommands(command)
-    words = [name, *(["COMMAND"] if inner else [_usage(param) for param in arguments])]
-    usage = " ".join([*words, *(["[OPTIONS]"] if options else [])])
-    rows = [
-        *((f"`{_metavar(param)}`", param.help or "", "") for param in arguments),
-        *((f"`{_spelling(param)}`", param.help or "", _default(param)) for param in options),
-    ]
-    table = [_table(["", "", "default"], rows)] if rows else []
-    yield [f"## {name}", f"```\n{usage}\n```", command.help or "", *table]
-    for each in inner:
-        yield from _commands(f"{name} {each}", inner[each])
-
-
-def _usage(param: Any) -> str:
-    repeated = "" if param.nargs == 1 else "..."
-    return _metavar(param) + repeated if param.required else f"[{_metavar(param)}{repeated}]"
-
-
-def _metavar(param: Any) -> str:
-    return param.metavar or param.name.upper()
-
-
-def _spelling(param: Any) -> str:
-    flags = "/".join([", ".join(param.opts), *param.secondary_opts])
-    return flags if param.is_flag else f"{flags} {_metavar(param)}"
-
-
-def _default(param: Any) -> str:
-    if isinstance(param.show_default, str):
-        return param.show_default
-    return "" if param.default in (None, False, ()) or callable(param.default) else f"`{param.default}`"
+def _command(command: Described) -> Iterator[str]:
+    yield f"## {command.name}"
+    yield f"```\n{command.usage}\n```"
+    yield command.about
+    if command.parameters:
+        rows = (
+            (f"`{each.spelling}`", each.about, f"`{each.default}`" if each.is_literal else each.default)
+            for each in command.parameters
+        )
+        yield _table(["", "", "default"], rows)
 
 
 def _scenario() -> str:
@@ -306,6 +291,15 @@ def _own_algorithms() -> str:
     )
 
 
+def _api() -> str:
+    return _page(
+        "The Python API",
+        "What `import tussle` offers. [A notebook](../notebooks/a-first-comparison.ipynb) shows it in use. "
+        "Errors name options of the command line, such as `--workers`; the keyword has the same name.",
+        *api_reference.blocks(),
+    )
+
+
 def _members(members: Iterable[python_types.Member]) -> str:
     return _table(["", ""], ((f"`{each.name}{each.written}`", each.about) for each in members))
 
@@ -393,7 +387,7 @@ def _figures() -> str:
     blocks = []
     for figure in FIGURES.values():
         tables = ", ".join(f"`{table}`" for table in ("runs", "flows", *figure.needs))
-        other = " --beside OTHER" if figure.of == "two datasets" else ""
+        other = " --beside OTHER" if figure.of == "several datasets" else ""
         command = f"```\ntussle plot DIR {figure.name}{other} -o {figure.name}.svg\n```"
         choice = f" `--metric` chooses what is shown (default: `{figure.metric}`)." if figure.metric else ""
         picture = _picture(f"figure-{figure.name}.png", f"An example of the figure {figure.name}")
@@ -515,6 +509,25 @@ def _limit(claim: Claim) -> str:
     return f"{claim.words} {limit_words(claim, [named] if named else [])}"
 
 
+def _json() -> str:
+    blocks = [
+        block
+        for title, about, rows in json_reference.sections()
+        for block in (title, about, _table(["key", "type", ""], rows))
+    ]
+    return _page(
+        "JSON output",
+        "With `--json`, `tussle run`, `tussle matrix`, `tussle compare` and `tussle agree` print one "
+        "document to the standard output, and no tables. Notes, progress and errors go to the standard "
+        "error. The exit status is that of the command without `--json`.",
+        "`format` names the document and its version. A new key does not change the version; a key that is "
+        "renamed, removed or means something else does. Names of quantities are columns of "
+        "[metrics](metrics.md), and contain the units. `tussle suite --json` prints "
+        "[the verdicts](suites.md#verdictsjson), and `tussle list --json` all facts about each name.",
+        *blocks,
+    )
+
+
 def _deviations() -> str:
     blocks = []
     for file in sorted((ROOT / "docs" / "deviations").glob("*.toml")):
@@ -530,6 +543,7 @@ def _deviations() -> str:
 
 _PAGES: dict[str, Callable[[], str]] = {
     "cli.md": _cli,
+    "api.md": _api,
     "scenario.md": _scenario,
     "scenarios.md": _scenarios,
     "profiles.md": _profiles,
@@ -542,6 +556,7 @@ _PAGES: dict[str, Callable[[], str]] = {
     "metrics.md": _metrics,
     "figures.md": _figures,
     "dataset.md": _dataset,
+    "json.md": _json,
     "run.md": _run,
     "suites.md": _suites,
 }
@@ -558,6 +573,8 @@ def main() -> None:
                 file.unlink()
         for name, text in pages().items():
             (FOLDER / name).write_text(text, encoding="utf-8")
+        MANUAL.parent.mkdir(parents=True, exist_ok=True)
+        MANUAL.write_text(man_page.page(), encoding="utf-8")
         example_pictures.draw_into(IMAGES)
     elif names := stale():
         sys.exit(f"docs/reference is not current ({', '.join(names)}): run `make docs`")

@@ -7,17 +7,18 @@ from functools import cache
 from typing import Any
 
 from tussle import _core
+from tussle.registry import Registry
 
 
 @dataclass(frozen=True)
 class Catalog:
     """The core's registries, by name, in their own order."""
 
-    algorithms: dict[str, dict[str, Any]]
+    algorithms: Registry[dict[str, Any]]
     """Each with name, idea, source, agrees_with, parameters (name, default, min, max, meaning)."""
-    queues: dict[str, dict[str, Any]]
+    queues: Registry[dict[str, Any]]
     """Each with name, idea, source."""
-    elements: dict[str, dict[str, Any]]
+    elements: Registry[dict[str, Any]]
     """The elements of paths, each with name, idea."""
 
 
@@ -25,7 +26,9 @@ class Catalog:
 def catalog() -> Catalog:
     """Return the catalogue; it is fixed when the core is built."""
     registries = json.loads(_core.catalog())
-    return Catalog(**{name: _by_name(entries) for name, entries in registries.items()})
+    return Catalog(
+        **{name: Registry(name.removesuffix("s"), _by_name(each)) for name, each in registries.items()}
+    )
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ _LINUX_13 = (
 
 
 @cache
-def groups() -> dict[str, Group]:
+def groups() -> Registry[Group]:
     """Return the groups of algorithms by name."""
     linux13, linux = _LINUX_13, (*_LINUX_13, "bbr", "cdg", "dctcp", "nv")
     known = (
@@ -63,7 +66,7 @@ def groups() -> dict[str, Group]:
         Group("linux", "All algorithms of Linux 6.1.", linux),
         Group("all", "All algorithms of Tussle.", tuple(catalog().algorithms)),
     )
-    return {group.name: group for group in known}
+    return Registry("group", {group.name: group for group in known})
 
 
 def algorithm_names() -> list[str]:

@@ -15,8 +15,8 @@ import pytest
 import tussle
 from commandline import refused
 from fake_engine import MeasuringEngine
+from tussle.answers import note_on_hosts
 from tussle.catalog import groups
-from tussle.cli._summary import note_on_hosts
 from tussle.scenario import Scenario, ready_scenarios
 from tussle.sweep import SweepSettings, sweep
 
@@ -233,7 +233,7 @@ def test_two_flows_of_one_algorithm_never_share_a_row(tussle_, quick: Path):
 )
 def test_identical_repetitions_are_reported(tussle_, quick: Path, options, note: str):
     """The flow hash of fq_codel is random, but a single flow always has a queue to itself."""
-    assert note in tussle_("run", quick, "--workers", 1, *options).out
+    assert note in tussle_("run", quick, "--workers", 1, *options).problems
 
 
 def test_several_scenarios_are_run_one_after_the_other(tussle_, quick: Path, tmp_path: Path):

@@ -1,15 +1,16 @@
 """`tussle compare` along an axis of one dataset, and the section of a report on kernels."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from commandline import refused
 from fake_engine import Gives, base, five_percent_more, noise
-from tussle.cli._summary import note_on_kernels
+from tussle.answers import note_on_kernels
+from tussle.answers.documents import ComparisonDocument
 from tussle.compare import Question, along
 from tussle.dataset import Dataset
 from tussle.engines import Engine, Variants
@@ -101,15 +102,20 @@ def test_any_axis_can_be_compared_along(tussle_, tmp_path: Path):
 
 def test_the_command_compares_kernels_by_default_and_sets_the_exit_status(tussle_, tmp_path: Path):
     dataset(tmp_path / "a", kernels(old=base, new=five_percent_more, newest=base))
-    answer = tussle_("compare", "a", "--json", "x.json")
+    answer = tussle_("compare", "a", "--csv", "x.csv")
     assert answer.status == 1
     titles = [line for line in answer.out.splitlines() if line.startswith("kernel: ")]
     assert titles == ["kernel: A is old, B is new", "kernel: A is old, B is newest"]
-    rows = json.loads((tmp_path / "x.json").read_text())
-    assert [(row["second_value"], row["verdict"]) for row in rows] == [
-        ("new", "real"),
-        ("newest", "within threshold"),
+    rows = pl.read_csv(tmp_path / "x.csv").select("second_value", "verdict").rows()
+    assert rows == [("new", "real"), ("newest", "within threshold")]
+    printed = tussle_("compare", "a", "--json")
+    found = ComparisonDocument.model_validate_json(printed.out)
+    assert (printed.status, found.axis) == (1, "kernel")
+    assert [(each.a, each.b, each.has_real_difference) for each in found.comparisons] == [
+        ("old", "new", True),
+        ("old", "newest", False),
     ]
+    assert [each.verdict for each in found.comparisons[0].differences] == ["real"]
     assert tussle_("compare", "a", "--threshold", "goodput=6%").status == 0
 
 

@@ -86,7 +86,7 @@ def test_every_table_is_filled_and_the_kernel_is_recorded(tussle_, tmp_path: Pat
     assert first["kept_up"] == (first["shortfall"] is None)
     assert first["busy_s"] == pytest.approx(2, abs=0.3)
     # The output marks a run whose hosts did not keep up, and only such runs.
-    assert ("a host did not keep up" in answer.out) == (not first["kept_up"] or not second["kept_up"])
+    assert ("a host did not keep up" in answer.problems) == (not first["kept_up"] or not second["kept_up"])
     recorded = dataset.provenance["engine"]
     assert (recorded["name"], recorded["host_kernel"]) == ("netns", os.uname().release)
     links = dataset.links.filter(pl.col("link") == "bottleneck").collect()

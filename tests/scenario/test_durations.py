@@ -2,8 +2,8 @@
 
 import pytest
 
-from tussle.cli._duration import chosen_duration
 from tussle.cli.matrix import REPETITIONS_OF_PAIRS
+from tussle.experiment._duration import chosen_duration
 from tussle.scenario import Bottleneck, Scenario
 from tussle.statistics import LEAST
 
@@ -76,11 +76,11 @@ def test_matrix_prints_its_chosen_duration_and_keeps_a_given_one(tussle_, tmp_pa
     command = ["matrix", "--algorithms", "reno", "--repetitions", "1", "-o"]
     with_duration = tussle_(*command, tmp_path / "with-duration", "--duration", "20 s")
     assert with_duration.status == 0
-    assert "flows may need" not in with_duration.out
+    assert "flows may need" not in with_duration.problems
     set_ = tussle_(*command, tmp_path / "set", "--set", "duration=20 s")
-    assert "flows may need" not in set_.out
+    assert "flows may need" not in set_.problems
     chosen = tussle_(*command, tmp_path / "chosen")
-    assert "each run lasts 70 s (--duration changes it): flows may need 70 s to converge" in chosen.out
+    assert "each run lasts 70 s (--duration changes it): flows may need 70 s to converge" in chosen.problems
 
 
 def test_a_wrong_stagger_without_a_duration_is_named(tussle_):

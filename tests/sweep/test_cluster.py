@@ -330,7 +330,7 @@ def test_without_dask_the_command_names_the_missing_package(
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     sentence = refusal(on("tcp://127.0.0.1:1"), tmp_path / "out")
-    assert "pip install 'tussle[cluster]'" in sentence
+    assert "pip install distributed, here" in sentence
 
 
 OWN = """

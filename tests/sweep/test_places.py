@@ -197,7 +197,7 @@ def test_an_address_without_its_library_is_refused_with_the_package_to_install(
     sentence = refused(tussle_("report", address))
     assert sentence.startswith(f"{address}: remote datasets need a library for that kind of address (")
     assert reason in sentence
-    assert "pip install 'tussle[storage]'" in sentence
+    assert "pip install universal-pathlib, and s3fs" in sentence
 
 
 def test_a_file_address_is_a_local_folder(whole: Dataset, tmp_path: Path) -> None:

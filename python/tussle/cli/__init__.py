@@ -12,7 +12,7 @@ import typer
 
 import tussle
 from tussle.cli._help import Command, Group
-from tussle.cli._terminal import complain
+from tussle.cli._terminal import INTERRUPTED, choose_output, complain
 from tussle.errors import TussleError
 
 MISTAKE_OF_THE_USER = 2
@@ -72,7 +72,6 @@ app = typer.Typer(
     cls=_Commands,
     help="TCP congestion control simulator and testbed: fairness, coexistence, bufferbloat, AQM and ECN/L4S.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -88,7 +87,7 @@ def _version(wanted: bool) -> None:  # noqa: FBT001 (typer's callbacks receive t
 def _main(
     *,
     _version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     pass
@@ -105,8 +104,11 @@ def main() -> None:
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the process ends)
     # SIGTERM does what Ctrl-C does: finished runs are kept, and workers end.
     signal.signal(signal.SIGTERM, _interrupt)
+    choose_output()
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except typer.Abort:
+        sys.exit(INTERRUPTED)
     except TussleError as error:
         complain(str(error), error.details)
         sys.exit(MISTAKE_OF_THE_USER)
@@ -118,3 +120,19 @@ def main() -> None:
         where = error.filename or "standard output, or a file"
         complain(f"{where}: {error.strerror}; check the folder, its permissions and the disk")
         sys.exit(MISTAKE_OF_THE_USER)
+    except Exception as error:
+        # A mistake in options. Its class belongs to click, or to typer's copy of it, by the version of typer.
+        if not hasattr(error, "format_message"):
+            raise
+        _complain_of_usage(error)
+        sys.exit(MISTAKE_OF_THE_USER)
+
+
+def _complain_of_usage(error: Any) -> None:
+    """Print what is wrong with the words of a command; of a group without a command, its help."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return
+    sentence = error.format_message().rstrip(".")
+    command = error.ctx.command_path if getattr(error, "ctx", None) else "tussle"
+    complain(f"{sentence[:1].lower()}{sentence[1:]}; `{command} --help` shows how it is called")

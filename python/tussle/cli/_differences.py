@@ -1,19 +1,18 @@
 """The table of `tussle compare`."""
 
 import polars as pl
-from rich.box import SIMPLE_HEAD
-from rich.table import Column, Table
-from rich.text import Text
 
-from tussle.compare import NOT_SHOWN, REAL, WITHIN
+from tussle.answers import Cell, Grid, Heading
+from tussle.compare import NOT_SHOWN, REAL
+from tussle.compare.shown import HEADER, in_words, ordered
 from tussle.errors import TussleError
 from tussle.statistics import LEAST
 
 _MOST_ROWS = 60
 """Largest number of rows in the terminal; files have all of them."""
-_BIT_PER_S = "_bit_per_s"
-"""End of the names of columns that are shown in Mbit/s."""
-_WHOLE_FROM = 9999.5
+_NUMBERS = {"A", "B", "B - A", "95 % interval", "runs"}
+_KEYS = 3
+"""The columns that name a row."""
 
 
 def refuse_too_few(rows: pl.DataFrame, again: str) -> None:
@@ -29,35 +28,15 @@ def refuse_too_few(rows: pl.DataFrame, again: str) -> None:
     )
 
 
-def table_of(rows: pl.DataFrame) -> Table:
+def grid_of(rows: pl.DataFrame, title: str) -> Grid:
     """Return the table: real differences first, then undecided ones, then those within their threshold."""
-    titles = ("A", "B", "B - A", "95 % interval", "runs")
-    columns = ["point", "flow", "value", *(Column(title, justify="right") for title in titles), "verdict"]
-    table = Table(*columns, box=SIMPLE_HEAD, padding=(0, 0, 0, 1), title_justify="left")
-    rank = pl.col("verdict").replace_strict({REAL: 0, NOT_SHOWN: 1, WITHIN: 2})
-    for row in rows.sort(rank, maintain_order=True).head(_MOST_ROWS).iter_rows(named=True):
-        scale = 1e-6 if row["column"].endswith(_BIT_PER_S) else 1.0
-        value = row["column"].replace(_BIT_PER_S, ", Mbit/s")
-        numbers = [_number(row[column] * scale) for column in ("first", "second")]
-        part = f" ({row['difference'] / abs(row['first']):+.1%})" if row["first"] else ""
-        interval = "-"
-        if row["low"] is not None:
-            interval = f"{_number(row['low'] * scale)} to {_number(row['high'] * scale)}"
-        verdict = Text(row["verdict"], style="red" if row["verdict"] == REAL else "")
-        pairs = "pair" if row["runs"] == 1 else "pairs"
-        runs = f"{row['runs']} {pairs if row['paired'] else 'each'}"
-        difference = f"{_number(row['difference'] * scale)}{part}"
-        of = row["point"], row["flow"] or "", value
-        table.add_row(*of, *numbers, difference, interval, runs, verdict)
-    if rows.height > _MOST_ROWS:
-        table.caption = f"and {rows.height - _MOST_ROWS} more rows, which --csv writes"
-    return table
-
-
-def _number(value: float) -> str:
-    """Format a number with four digits, or as a whole number if that has more.
-
-    >>> [_number(x) for x in (0.0, 48.25131, -123456.7)]
-    ['0', '48.25', '-123457']
-    """
-    return f"{value:.0f}" if abs(value) >= _WHOLE_FROM else f"{value:.4g}"
+    headings = [Heading(name, "number" if name in _NUMBERS else "text") for name in HEADER]
+    shown = ordered(rows).head(_MOST_ROWS).iter_rows(named=True)
+    cells = [
+        [*map(Cell, words[:-1]), Cell(words[-1], verdict="no" if words[-1] == REAL else "")]
+        for words in map(in_words, shown)
+    ]
+    more = rows.height - _MOST_ROWS
+    return Grid(
+        title, headings, cells, f"and {more} more rows, which --csv writes" if more > 0 else "", keys=_KEYS
+    )

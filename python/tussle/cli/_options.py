@@ -5,12 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from tussle.catalog import algorithm_names, without_groups
-from tussle.errors import TussleError, shown, unknown
-from tussle.own_algorithms import is_own
+from tussle.errors import TussleError, shown
+from tussle.experiment import algorithms_of
 from tussle.scenario import value_of_text
 from tussle.units import UnitError
 from tussle.units import time as time_of
+
+__all__ = ["algorithms_of"]
 
 RESULTS = Path("results")
 """The folder of datasets without `--output`."""
@@ -86,6 +87,17 @@ RepetitionsOfPairs = Annotated[
         help="Runs of each pair, each with other random numbers; the interval of a verdict needs 6.",
     ),
 ]
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print the results as JSON, in the format of docs/reference/json.md, and no tables."
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Also print the engine, the runs, the time and the digest."),
+]
 RunOrder = Annotated[
     str,
     typer.Option(
@@ -109,18 +121,6 @@ def parse_settings(settings: list[str] | None) -> dict[str, Any]:
 
 def given(options: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if value is not None}
-
-
-def algorithms_of(written: str) -> list[str]:
-    """Return the algorithms that `--algorithms` names, with each group replaced by its algorithms."""
-    known = algorithm_names()
-    names = [name.strip() for name in written.split(",") if name.strip()]
-    if not names:
-        raise TussleError(f"--algorithms names no algorithm; give some of {', '.join(known)}")
-    for name in names:
-        if name not in known and not is_own(name):
-            raise TussleError(f"--algorithms: {unknown('algorithm', name, known)}")
-    return list(dict.fromkeys(without_groups(names)))
 
 
 def at_least(least: str, option: str, written: str) -> int:

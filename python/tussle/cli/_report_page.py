@@ -5,20 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import tussle
 from tussle.cli._terminal import progress_console
 
 if TYPE_CHECKING:
-    from tussle.report import Results
+    from tussle.dataset import Dataset
 
 _POINTS_A_WORKER = 12
 """The number of points per worker; with fewer, one more worker takes longer than it saves."""
 
 
-def write_report(dataset: Results, path: Path, workers: int | None = None) -> Path:
+def write_report(dataset: Dataset, path: Path, workers: int | None = None) -> Path:
     """Write the report of a dataset; `workers` is the number of processes, by default one for each core."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from tussle.report import Drawing, write
+    from tussle.report import Drawing
     from tussle.sweep.pool import available_cores, processes
 
     columns = (TextColumn("report"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -34,4 +35,4 @@ def write_report(dataset: Results, path: Path, workers: int | None = None) -> Pa
             at_once=2 * workers,
             report=lambda done, count: bar.update(task, completed=done, total=count),
         )
-        return write(dataset, path, drawing)
+        return tussle.write_report(dataset, path, drawing=drawing)

@@ -1,20 +1,23 @@
 """Running a scenario and writing its dataset and report, for all commands that execute runs."""
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
 import tussle
 from tussle.cli._report_page import write_report
-from tussle.cli._terminal import INTERRUPTED, complain, progress_console, show_whole
-from tussle.errors import TussleError, unknown
+from tussle.cli._terminal import INTERRUPTED, complain, detail, note, print_json, progress_console, say
+from tussle.experiment import Execution, finished, sweep_settings
 from tussle.scenario import Scenario
 
 if TYPE_CHECKING:
+    from tussle.answers import Summary
     from tussle.dataset import Dataset
     from tussle.engines import Engine
-    from tussle.sweep import Order, SweepProgress, SweepSettings
+    from tussle.sweep import SweepProgress, SweepSettings
 
 
 class SweepMeans(NamedTuple):
@@ -27,17 +30,11 @@ class SweepMeans(NamedTuple):
 
     def settings(self, progress: "SweepProgress") -> "SweepSettings":
         """Return the settings of the sweep; raises TussleError for an unknown order."""
-        from tussle.sweep import ORDERS, SweepSettings
+        return sweep_settings(self.written(), progress)
 
-        if self.order not in ORDERS:
-            raise TussleError(f"--order: {unknown('order', self.order, ORDERS)}")
-        return SweepSettings(
-            workers=self.workers,
-            engine=self.engine,
-            cluster=self.cluster,
-            progress=progress,
-            order=cast("Order", self.order),
-        )
+    def written(self) -> Execution:
+        """Return the arguments of `tussle.run`."""
+        return Execution(engine=self.engine, workers=self.workers, cluster=self.cluster, order=self.order)
 
 
 def _how_to_go_on(folder: Path) -> str:
@@ -47,40 +44,60 @@ def _how_to_go_on(folder: Path) -> str:
     return "interrupted before anything was finished; repeat the same command"
 
 
-def _finished_before(scenario: Scenario, folder: Path, means: SweepMeans) -> "Dataset | None":
-    """Return the dataset if the same command was killed between its last run and its report."""
-    from tussle.dataset.files import PROVENANCE, REPORT
-    from tussle.dataset.places import is_remote
-
-    if is_remote(folder) or not (folder / PROVENANCE).is_file() or (folder / REPORT).exists():
-        return None
-    found = tussle.open(folder)
-    facts = (found.provenance["engine"], found.provenance.get("tussle"))
-    if found.scenario != scenario or facts != (dict(means.engine.about()), tussle.__version__):
-        return None
-    typer.echo(f"{folder} holds all runs of this command already; writing their report")
-    return found
-
-
-def carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
-    """Sweep, write the report, and print a summary of the results."""
+def carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> "tuple[Summary, Path]":
+    """Sweep, write the report, and print a summary of the results; return it, and the report's file."""
+    began_s = monotonic()
+    _detail_plan(scenario, means)
     try:
-        from tussle.cli._summary import NOTES, summary
-        from tussle.dataset.files import REPORT
-        from tussle.sweep import ProgressBar, sweep
+        from tussle.dataset.files import REPORT, refuse_existing
+        from tussle.sweep import ProgressBar
 
         with ProgressBar(progress_console()) as bar:
-            dataset = _finished_before(scenario, folder, means)
-            dataset = dataset or sweep(scenario, folder, means.settings(bar))
+            if dataset := _finished_before(scenario, folder, means):
+                note(f"{folder} holds all runs of this command already; writing their report")
+            else:
+                refuse_existing(folder)
+                arguments = means.written()
+                arguments["progress"] = bar
+                dataset = tussle.run(scenario, output=folder, **arguments)
         page = write_report(dataset, folder / REPORT, means.workers)
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or _how_to_go_on(folder))
         raise typer.Exit(INTERRUPTED) from None
-    for table in summary(dataset):
-        show_whole(table)
-    for note in NOTES:
-        if text := note(dataset):
-            typer.echo(text)
+    from tussle.cli._grids import show_grids
+
+    found = tussle.summary(dataset)
+    show_grids(found.grids)
+    for text in found.notes:
+        note(text)
     for cost in bar.costs:
-        typer.echo(cost.sentence())
-    typer.echo(f"report: {page}")
+        note(cost.sentence())
+    detail(f"digest of all results: {dataset.provenance['digest']}")
+    detail(f"the command took {monotonic() - began_s:.1f} s")
+    say(f"report: {page}")
+    return found, page
+
+
+def _detail_plan(scenario: Scenario, means: SweepMeans) -> None:
+    points, repetitions = len(scenario.points()), scenario.repetitions or 1
+    detail(f"{points} points, each {repetitions} times, seed {scenario.seed}")
+    for fact, value in means.engine.about().items():
+        detail(f"engine, {fact}: {value}")
+
+
+def print_results(done: "Iterable[tuple[Summary, Path]]") -> None:
+    """Print the results of scenarios as JSON, if that was asked for."""
+    from tussle.answers.documents import result, results_document
+
+    found = [result(summary, str(page)) for summary, page in done]
+    print_json(results_document(found).model_dump_json(indent=2))
+
+
+def _finished_before(scenario: Scenario, folder: Path, means: SweepMeans) -> "Dataset | None":
+    """Return the dataset if the same command was killed between its last run and its report."""
+    from tussle.dataset.files import REPORT
+    from tussle.dataset.places import is_remote
+
+    if is_remote(folder) or (folder / REPORT).exists():
+        return None
+    return finished(scenario, folder, means.engine)

@@ -1,20 +1,84 @@
 """Output: coloured and wrapped in a terminal, in plain whole lines into files and pipes."""
 
+import shutil
 import sys
+import textwrap
+from dataclasses import dataclass
 
+import typer
 from rich.console import Console, RenderableType
 
 from tussle.errors import printable
 
 INTERRUPTED = 130
 """Exit status: 128 + SIGINT, as in shells."""
-_WIDE_ENOUGH = 10_000
+WIDE_ENOUGH = 10_000
 """Columns of output that is never wrapped."""
+_ANY_HEIGHT = 25
+
+
+@dataclass
+class _Output:
+    """What this command prints."""
+
+    as_json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+
+_output = _Output()
+
+
+def choose_output(*, as_json: bool = False, quiet: bool = False, verbose: bool = False) -> None:
+    """Choose what this command prints: JSON to the standard output, nothing but errors, or details too."""
+    _output.as_json, _output.quiet, _output.verbose = as_json, quiet, verbose
+
+
+def print_json(document: str) -> None:
+    """Print a document, if JSON was asked for."""
+    if _output.as_json:
+        sys.stdout.write(f"{document}\n")
+
+
+def say(text: str) -> None:
+    """Print a line: to the standard error if the standard output has JSON, and not at all if quiet."""
+    if not _output.quiet:
+        width = WIDE_ENOUGH if _output.as_json else columns()
+        typer.echo("\n".join(_wrapped(line, width) for line in text.splitlines()), err=_output.as_json)
+
+
+def note(text: str) -> None:
+    """Print a note to the standard error, unless quiet: what limits results, or what is going on."""
+    if not _output.quiet:
+        # In a file that has both, lines are in the order in which they were printed.
+        sys.stdout.flush()
+        width = shutil.get_terminal_size().columns if sys.stderr.isatty() else WIDE_ENOUGH
+        typer.echo("\n".join(_wrapped(printable(line), width) for line in text.splitlines()), err=True)
+
+
+def detail(text: str) -> None:
+    """Print a note that only `--verbose` asks for."""
+    if _output.verbose:
+        note(text)
+
+
+def _wrapped(line: str, width: int) -> str:
+    """Break a line between words, if it is longer than `width`."""
+    if len(line) <= width:
+        return line
+    return "\n".join(
+        textwrap.wrap(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    )
+
+
+def columns() -> int:
+    """Return the columns to print in: those of the terminal; a file or a pipe has no end."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDE_ENOUGH
 
 
 def progress_console() -> Console:
     """Return the console for progress: the standard error, if it is a terminal."""
-    return Console(stderr=True, markup=False, quiet=not sys.stderr.isatty())
+    return Console(stderr=True, markup=False, quiet=_output.quiet or not sys.stderr.isatty())
 
 
 def show(content: RenderableType) -> None:
@@ -26,10 +90,12 @@ def show(content: RenderableType) -> None:
         show_whole(content)
 
 
-def show_whole(content: RenderableType) -> None:
-    """Print numbers to the standard output: a narrow terminal does not truncate them."""
-    # Names from outside may look like markup.
-    console = Console(highlight=False, markup=False, width=_WIDE_ENOUGH)
+def show_whole(content: RenderableType, width: int = WIDE_ENOUGH) -> None:
+    """Print to the standard output, whatever the width of the terminal; words wrap at `width`."""
+    if _output.as_json or _output.quiet:
+        return
+    # Names from outside may look like markup. Rich ignores the width of a dumb terminal that has no height.
+    console = Console(highlight=False, markup=False, width=width, height=_ANY_HEIGHT)
     with console.capture() as captured:
         console.print(content)
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
@@ -38,6 +104,7 @@ def show_whole(content: RenderableType) -> None:
 def complain(sentences: str, details: str = "") -> None:
     """Print problems to the standard error, one per line, after the details."""
     sys.stderr.write(details)
+    width = shutil.get_terminal_size().columns if sys.stderr.isatty() else WIDE_ENOUGH
     for sentence in sentences.splitlines():
         # Names from outside may contain control sequences.
-        sys.stderr.write(f"tussle: {printable(sentence)}\n")
+        sys.stderr.write(_wrapped(f"tussle: {printable(sentence)}", width) + "\n")

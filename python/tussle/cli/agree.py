@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,16 +12,25 @@ import typer
 
 import tussle
 from tussle.catalog import groups
+from tussle.cli._completion import algorithm_list
 from tussle.cli._engines import KernelChoice, KernelName, engines_of
-from tussle.cli._options import RESULTS, ClusterAddress, Workers, algorithms_of
+from tussle.cli._options import RESULTS, AsJson, ClusterAddress, Quiet, Workers, algorithms_of
 from tussle.cli._sweep import SweepMeans
-from tussle.cli._terminal import INTERRUPTED, complain, progress_console, show_whole
+from tussle.cli._terminal import (
+    INTERRUPTED,
+    choose_output,
+    complain,
+    print_json,
+    progress_console,
+    say,
+)
 from tussle.errors import TussleError, unknown
 from tussle.scenario import Scenario
 from tussle.scenario.axes import written
 
 if TYPE_CHECKING:
     from tussle.agreement import Agreement
+    from tussle.answers.documents import Agreed
     from tussle.dataset import Dataset
 
 _BROKEN = 1
@@ -42,7 +51,11 @@ def agree(
     *,
     algorithms: Annotated[
         str,
-        typer.Option(metavar="A,B,…", help="Algorithms of Linux, and groups of them (`tussle list groups`)."),
+        typer.Option(
+            metavar="A,B,…",
+            help="Algorithms of Linux, and groups of them (`tussle list groups`).",
+            autocompletion=algorithm_list,
+        ),
     ] = "linux",
     grid: Annotated[
         str,
@@ -84,6 +97,8 @@ def agree(
             show_default="none",
         ),
     ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare the simulator with Linux: run the same cells on both, and show the differences.
 
@@ -94,6 +109,7 @@ def agree(
     """
     from tussle.agreement import GRIDS, HOSTS, scenarios
 
+    choose_output(as_json=as_json, quiet=quiet)
     if grid not in GRIDS:
         raise TussleError(f"--grid: {unknown('grid', grid, GRIDS)}")
     if reuse not in (None, *_ENGINES):
@@ -110,20 +126,24 @@ def agree(
     hows = {
         name: _How(SweepMeans(each, workers, cluster), each.name == reuse) for name, each in engines.items()
     }
-    is_broken = False
+    done: list[Agreed] = []
     try:
         for settings in HOSTS if hosts else ({},):
             place = folder / folder_of(settings)
             if settings:
-                typer.echo(", ".join(f"hosts.{key} = {written(value)}" for key, value in settings.items()))
+                say(", ".join(f"hosts.{key} = {written(value)}" for key, value in settings.items()))
             given = {f"hosts.{key}": value for key, value in settings.items()}
             chosen = {name: cell.with_settings(given) for name, cell in cells_by_name.items()}
             results = {name: _results(chosen, place / name, how) for name, how in hows.items()}
-            is_broken |= _compared(results, place, shlex.join(command))
+            done += _compared(results, place, _Asked(shlex.join(command), settings))
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or f"interrupted; repeat the same command to go on in {folder}")
         raise typer.Exit(INTERRUPTED) from None
-    if is_broken:
+    if as_json:
+        from tussle.answers.documents import agreement_document
+
+        print_json(agreement_document(done).model_dump_json(indent=2))
+    if any(each.is_broken for each in done):
         raise typer.Exit(_BROKEN)
 
 
@@ -138,22 +158,30 @@ def folder_of(settings: Mapping[str, Any]) -> str:
     return "_".join(re.sub(r"[ /]", "-", f"{key}-{written(value)}") for key, value in settings.items())
 
 
-def _compared(results: Mapping[str, "Mapping[str, Dataset]"], folder: Path, command: str) -> bool:
-    """Compare the simulator with each kernel, write and print the differences; whether a bound is broken."""
+class _Asked(NamedTuple):
+    """The command that makes these results, and the settings of hosts."""
+
+    command: str
+    hosts: Mapping[str, Any]
+
+
+def _compared(
+    results: Mapping[str, "Mapping[str, Dataset]"], folder: Path, asked: _Asked
+) -> "Iterator[Agreed]":
+    """Compare the simulator with each kernel, write and print the differences; yield each agreement."""
     from tussle.agreement import About, Pair, compare, write
+    from tussle.answers.documents import agreed
 
     simulated, *linux = results
-    is_broken = False
     for name in linux:
         called = (_SIMULATOR, name.removeprefix("kernel-") if len(linux) > 1 else _LINUX)
         cells = results[simulated]
         agreement = compare({cell: Pair(cells[cell], results[name][cell]) for cell in cells})
-        about = About(command, datetime.now(UTC).date().isoformat(), called)
+        about = About(asked.command, datetime.now(UTC).date().isoformat(), called)
         page = write(agreement, folder / name if len(linux) > 1 else folder, about)
         _show(agreement, called)
-        typer.echo(f"pages: {page}")
-        is_broken = is_broken or agreement.is_broken
-    return is_broken
+        say(f"pages: {page}")
+        yield agreed(agreement, called, asked.hosts, str(page))
 
 
 def _given(kernel: str | None) -> dict[str, str]:
@@ -207,25 +235,31 @@ def _refuse_others(dataset: "Dataset", scenario: Scenario, how: _How) -> None:
 
 def _show(agreement: "Agreement", called: tuple[str, str]) -> None:
     """Print the bounds, and every cell outside them; `called` are the names of the two engines."""
-    from rich.table import Table
-
     from tussle.agreement import amount, number, signed
+    from tussle.answers import Cell, Grid, Heading
+    from tussle.cli._grids import show_grids
 
-    title = None if called[1] == _LINUX else " and ".join(called)
-    columns = ("difference", "cells", "median", "at most", "95th percentile", "at most", "holds")
-    bounds = Table(*columns, title=title)
+    title = "" if called[1] == _LINUX else " and ".join(called)
+    titles = ("cells", "median", "at most", "95th percentile", "at most", "holds")
+    headings = [Heading("difference"), *(Heading(each, "number") for each in titles)]
+    bounds = []
     for verdict in agreement.verdicts:
         bound = verdict.bound
         sizes = (verdict.found.median, bound.median, verdict.found.p95, bound.p95)
         sizes_in_words = [amount(bound.quantity, size) for size in sizes]
-        bounds.add_row(bound.words, str(verdict.cells), *sizes_in_words, verdict.answer)
-    show_whole(bounds)
+        words = (bound.words, str(verdict.cells), *sizes_in_words, verdict.answer)
+        bounds.append([Cell(each) for each in words])
     spread = f"spread of {called[1]}"
-    columns = ("algorithm", "flows", "rate", "rtt", "buffer", "loss", *called, spread, "difference")
-    cells = Table("outside", *columns, title="Cells outside the bounds")
+    keys = ("outside", "algorithm", "flows", "rate", "rtt", "buffer", "loss")
+    names = [*(Heading(each) for each in keys)]
+    names += [Heading(each, "number") for each in (*called, spread, "difference")]
+    cells = []
     for row in agreement.outside.iter_rows(named=True):
-        where = (row[key] for key in ("algorithm", "arrangement", "rate", "rtt", "buffer", "loss"))
+        where = (row[key] for key in ("bound", "algorithm", "arrangement", "rate", "rtt", "buffer", "loss"))
         means = (number(row[key]) for key in ("tested", "reference", "reference_spread"))
-        cells.add_row(row["bound"], *where, *means, signed(row["quantity"], row["difference"]))
-    if agreement.outside.height:
-        show_whole(cells)
+        words = (*where, *means, signed(row["quantity"], row["difference"]))
+        cells.append([Cell(each) for each in words])
+    found = [Grid(title, headings, bounds)]
+    if cells:
+        found.append(Grid("Cells outside the bounds", names, cells, keys=len(keys)))
+    show_grids(found)

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 import tussle
-from tussle.cli._options import folder_of
-from tussle.cli._terminal import complain, show_whole
+from tussle.cli._options import AsJson, Quiet, folder_of
+from tussle.cli._terminal import choose_output, columns, note, print_json, say, show_whole
 from tussle.errors import TussleError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from tussle.compare import Comparison, Question
-    from tussle.dataset import Dataset
+    from tussle.compare import Along, Comparison
 
 _DIFFERENT = 1
 """Exit status: a difference is real, and exceeds its threshold."""
@@ -67,7 +66,8 @@ def compare(
         ),
     ] = None,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write every row as CSV.")] = None,
-    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write every row as JSON.")] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare two datasets, or the values of an axis of one, and say which differences are real.
 
@@ -79,24 +79,29 @@ def compare(
     The exit status is 1 when a difference is real and exceeds its threshold, or a verdict changed, 2 when
     the runs are too few to decide, else 0.
     """
-    from tussle.compare import Question
-    from tussle.compare import threshold as threshold_of
-
+    choose_output(as_json=as_json, quiet=quiet)
     if second is not None and along is not None:
         raise TussleError("--along compares the values of an axis of one dataset; leave out B, or the option")
     if second is not None and _are_suites(first, second):
-        if metric or threshold or csv or json:
+        if metric or threshold or csv or as_json:
             raise TussleError("results of suites are compared by their verdicts; leave the other options out")
         _show_changes(first, second)
         return
-    limits = dict(threshold_of(text) for text in threshold or [])
-    question = Question([*(metric or ["goodput"]), *limits], limits)
     dataset = tussle.open(first)
-    if second is None:
-        found = _along(dataset, along, question)
-    else:
-        found = _compared(dataset, tussle.open(second), question)
-    _write(found.rows, {"csv": csv, "json": json})
+    compared = tussle.differences(
+        dataset,
+        tussle.open(second) if second is not None else None,
+        axis=along,
+        metrics=metric or ["goodput"],
+        thresholds=_thresholds(threshold or []),
+    )
+    found = _found(compared)
+    _write(found.rows, {"csv": csv})
+    if as_json:
+        from tussle.answers.documents import comparison_document
+
+        document = comparison_document(compared, (str(first), str(second)))
+        print_json(document.model_dump_json(indent=2))
     _show(found)
 
 
@@ -119,12 +124,12 @@ def _show_changes(first: Path, second: Path) -> None:
 
     found = changes(read_result(first), read_result(second))
     if not found:
-        typer.echo("no verdict changed")
+        say("no verdict changed")
         return
     table = Table("section", "criterion", "A", "B", "why", box=None, pad_edge=False)
     for change in found:
         table.add_row(change.section, change.name, change.before, change.after, change.why)
-    show_whole(table)
+    show_whole(table, columns())
     raise typer.Exit(_DIFFERENT)
 
 
@@ -139,31 +144,23 @@ class _Found(NamedTuple):
     """The datasets to be run again for a verdict: "both", or "it"."""
 
 
-def _compared(first: "Dataset", second: "Dataset", question: "Question") -> _Found:
-    from tussle.compare import compare as compared
+def _thresholds(written: list[str]) -> dict[str, str]:
+    """Return the amounts by metric; raises TussleError for a text without an amount."""
+    from tussle.compare import threshold
 
-    comparison = compared(first, second, question)
-    return _Found(comparison.rows, {"": comparison}, "both")
+    checked = [(threshold(text)[0], text) for text in written]
+    return {name: text.partition("=")[2].strip() for name, text in checked}
 
 
-def _along(dataset: "Dataset", named: str | None, question: "Question") -> _Found:
-    """Compare along the axis that is named, else the kernels; raises TussleError when there are none."""
-    from tussle.compare import along
-    from tussle.dataset import KERNEL_AXIS
-    from tussle.metrics import axis_columns
+def _found(compared: "Comparison | Along") -> _Found:
+    """Return the rows and tables of a comparison of two datasets, or along an axis of one."""
+    from tussle.compare import Along
 
-    axes = axis_columns(dataset)
-    if named is None and KERNEL_AXIS not in axes:
-        one_of = f", or --along with one of its axes: {', '.join(axes)}" if axes else ""
-        raise TussleError(
-            f"{dataset.folder} has one kernel; give a second dataset to compare it with{one_of}"
-        )
-    try:
-        found = along(dataset, named or KERNEL_AXIS, question)
-    except TussleError as error:
-        raise TussleError(f"{dataset.folder}: {error}") from error
-    titles = {f"{found.axis}: A is {found.first}, B is {value}": each for value, each in found.others.items()}
-    return _Found(found.rows, titles, "it")
+    if not isinstance(compared, Along):
+        return _Found(compared.rows, {"": compared}, "both")
+    first = f"{compared.axis}: A is {compared.first}"
+    titles = {f"{first}, B is {value}": each for value, each in compared.others.items()}
+    return _Found(compared.rows, titles, "it")
 
 
 def _write(rows: "pl.DataFrame", files: "Mapping[str, Path | None]") -> None:
@@ -178,14 +175,12 @@ def _write(rows: "pl.DataFrame", files: "Mapping[str, Path | None]") -> None:
 
 def _show(found: _Found) -> None:
     """Print the tables and the notes; raises typer.Exit when a difference is real."""
-    from tussle.cli._differences import refuse_too_few, table_of
+    from tussle.cli._differences import grid_of, refuse_too_few
+    from tussle.cli._grids import show_grids
 
-    for title, comparison in found.comparisons.items():
-        table = table_of(comparison.rows)
-        table.title = title or None
-        show_whole(table)
-    for note in dict.fromkeys(note for each in found.comparisons.values() for note in each.notes):
-        complain(note)
+    show_grids(grid_of(comparison.rows, title) for title, comparison in found.comparisons.items())
+    for text in dict.fromkeys(text for each in found.comparisons.values() for text in each.notes):
+        note(text)
     if any(comparison.has_real_difference for comparison in found.comparisons.values()):
         raise typer.Exit(_DIFFERENT)
     if any(comparison.undecided for comparison in found.comparisons.values()):

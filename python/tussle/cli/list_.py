@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from tussle.cli._terminal import show
+from tussle.cli._completion import lists
+from tussle.cli._terminal import note, show
 from tussle.errors import TussleError, unknown
 
 Entry = dict[str, Any]
@@ -41,7 +42,12 @@ def _elements() -> tuple[list[Entry], str]:
 def _profiles() -> tuple[list[Entry], str]:
     from tussle.profiles import profiles
 
-    return [_public(profile) for profile in profiles().values()], "about"
+    entries = []
+    for each in profiles().values():
+        queue = each.path.get("queue", {})
+        facts = {"rate": each.path.get("rate"), "rtt": each.path.get("rtt"), "buffer": queue.get("limit")}
+        entries.append({**_public(each), **{key: value or "" for key, value in facts.items()}})
+    return entries, "about"
 
 
 def _host_profiles() -> tuple[list[Entry], str]:
@@ -115,7 +121,7 @@ def _public(declared: Any) -> Entry:
     return {name: value for name, value in values.items() if not callable(value)}
 
 
-_LISTS: dict[str, Callable[[], tuple[list[Entry], str]]] = {
+LISTS: dict[str, Callable[[], tuple[list[Entry], str]]] = {
     "algorithms": _algorithms,
     "groups": _groups,
     "queues": _queues,
@@ -131,22 +137,37 @@ _LISTS: dict[str, Callable[[], tuple[list[Entry], str]]] = {
 }
 """The entries of each list, and the key of the line about each."""
 
+_COLUMNS = {"profiles": ("rate", "rtt", "buffer")}
+"""Further columns of a list, before the line about each."""
+
+_REMEDIES = {"kernels": "; `tussle kernel build` builds one"}
+"""What fills a list that is empty."""
+
 
 def show_list(
-    what: Annotated[str, typer.Argument(metavar="|".join(_LISTS), help="The list to print.")],
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="LIST", help=f"The list to print: {', '.join(LISTS)}.", autocompletion=lists),
+    ] = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print all facts about each, as JSON.")] = False,
 ) -> None:
     """List algorithms, profiles, metrics and so on, with a line about each."""
-    if what not in _LISTS:
-        raise TussleError(unknown("list", what, _LISTS))
-    entries, about = _LISTS[what]()
+    if what is None:
+        raise TussleError(f"name a list, as in `tussle list profiles`; there are {', '.join(LISTS)}")
+    if what not in LISTS:
+        raise TussleError(unknown("list", what, LISTS))
+    entries, about = LISTS[what]()
     if as_json:
         typer.echo(json.dumps(entries, indent=2, ensure_ascii=False))
         return
-    table = Table("name", about, box=None, pad_edge=False, header_style="bold")
+    if not entries:
+        note(f"there are no {what} here{_REMEDIES.get(what, '')}")
+        return
+    shown = ["name", *_COLUMNS.get(what, ()), about]
+    table = Table(*shown, box=None, pad_edge=False, header_style="bold")
     for entry in entries:
-        table.add_row(entry["name"], entry[about])
+        table.add_row(*(entry[column] for column in shown))
     show(table)
     if what == "algorithms":
         from tussle.catalog import groups

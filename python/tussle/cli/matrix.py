@@ -1,12 +1,10 @@
 """`tussle matrix`: comparison of algorithms pair by pair."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
-from tussle.cli._duration import chosen_duration
+from tussle.cli._completion import algorithm_list, names_of
 from tussle.cli._engines import (
     EngineName,
     HostsFile,
@@ -19,25 +17,22 @@ from tussle.cli._engines import (
 )
 from tussle.cli._options import (
     RESULTS,
+    AsJson,
     ClusterAddress,
     Output,
+    Quiet,
     RepetitionsOfPairs,
     RunOrder,
     Seed,
     Settings,
+    Verbose,
     Workers,
-    algorithms_of,
     given,
     parse_settings,
 )
-from tussle.cli._sweep import SweepMeans, carry_out
-from tussle.errors import TussleError
-from tussle.scenario import Scenario
-
-REPETITIONS_OF_PAIRS = 6
-"""The least number of runs that gives a 95 % interval of a median."""
-_TO_BE_CHOSEN = "2 h"
-"""A placeholder until the duration is chosen, longer than any sensible start time."""
+from tussle.cli._sweep import SweepMeans, carry_out, print_results
+from tussle.cli._terminal import choose_output, note
+from tussle.experiment import REPETITIONS_OF_PAIRS, pairs
 
 
 def matrix(
@@ -48,11 +43,26 @@ def matrix(
             metavar="A,B,…",
             help="Algorithms, groups of them (`tussle list groups`), and your own classes, "
             "such as mine.py:Mine.",
+            autocompletion=algorithm_list,
         ),
     ] = "all",
     profile: Annotated[
-        str, typer.Option(metavar="NAME", help="The path, from `tussle list profiles`.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The path, from `tussle list profiles`.",
+            autocompletion=names_of("profiles"),
+        ),
     ] = "lan",
+    rtt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME[,TIME]",
+            help="The round-trip time of the path, or those of the first and of the second flow, such as "
+            "20ms,80ms.",
+            show_default="the profile's",
+        ),
+    ] = None,
     stagger: Annotated[str, typer.Option(metavar="TIME", help="Delay of the second flow's start.")] = "10 s",
     duration: Annotated[
         str | None,
@@ -75,45 +85,25 @@ def matrix(
     network: NetworkName = None,
     hosts: HostsFile = None,
     order: RunOrder = "points",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Compare every pair of algorithms, in both orders: one flow starts, the other joins later."""
-    names = algorithms_of(algorithms)
-    changed = given({"seed": seed}) | parse_settings(settings)
-    with _naming_options():
-        pairs = Scenario.from_dict(
-            {
-                "question": f"Which of {', '.join(names)} share a bottleneck fairly in both orders?",
-                "duration": duration or _TO_BE_CHOSEN,
-                # Flows on a drop-tail queue can lock in phase, so that repetitions differ a little.
-                "start_jitter": "20 ms",
-                "repetitions": repetitions,
-                "path": {"profile": profile},
-                "flows": [{"algorithm": names}, {"algorithm": names, "start": stagger}],
-            }
-        )
+    choose_output(as_json=as_json, quiet=quiet, verbose=verbose)
     chosen_engine = engine_of(engine, KernelChoice(machine, kernel, modules, network, hosts))
-    chosen = pairs.with_settings(changed)
-    if duration is None and "duration" not in changed:
-        suited = chosen_duration(chosen)
-        chosen = chosen.with_settings(suited.settings | changed)
-        typer.echo(suited.reason)
+    planned = pairs(
+        algorithms,
+        profile=profile,
+        stagger=stagger,
+        duration=duration,
+        repetitions=repetitions,
+        settings=given({"seed": seed}) | parse_settings(settings),
+        rtt=rtt,
+    )
+    if planned.reason:
+        note(planned.reason)
     means = SweepMeans(chosen_engine, workers, cluster, order)
-    carry_out(chosen, output or RESULTS / f"matrix-{profile}", means)
-
-
-@contextmanager
-def _naming_options() -> Iterator[None]:
-    """Replace keys of the scenario in errors by the options that set them: the user wrote no scenario."""
-    options = {
-        "duration": "--duration",
-        "repetitions": "--repetitions",
-        "path.profile": "--profile",
-        "flows.1.start": "--stagger",
-    }
-    try:
-        yield
-    except TussleError as error:
-        sentences = str(error)
-        for key, option in options.items():
-            sentences = sentences.replace(f"scenario, {key}: ", f"{option}: ")
-        raise TussleError(sentences, error.details) from error
+    done = carry_out(planned.scenario, output or RESULTS / f"matrix-{profile}", means)
+    if as_json:
+        print_results([done])

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 import tussle
+from tussle.cli._completion import algorithm_list, names_of
 from tussle.cli._engines import KernelChoice, KernelName, engines_of
 from tussle.cli._options import RESULTS, ClusterAddress, Workers, algorithms_of
 from tussle.cli._sweep import SweepMeans
-from tussle.cli._terminal import INTERRUPTED, complain, progress_console, show_whole
+from tussle.cli._terminal import INTERRUPTED, columns, complain, progress_console, show_whole
 from tussle.errors import TussleError, unknown
 from tussle.scenario import Scenario
 
@@ -34,7 +35,14 @@ class _Work(NamedTuple):
 
 
 def paper(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study, from `tussle list papers`.")],
+    study: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY",
+            help="The study, from `tussle list papers`.",
+            autocompletion=names_of("papers"),
+        ),
+    ],
     *,
     part: Annotated[
         str,
@@ -51,7 +59,12 @@ def paper(
     ] = False,
     algorithms: Annotated[
         str | None,
-        typer.Option(metavar="A,B,…", help="Algorithms in place of the study's.", show_default="the study's"),
+        typer.Option(
+            metavar="A,B,…",
+            help="Algorithms in place of the study's.",
+            autocompletion=algorithm_list,
+            show_default="the study's",
+        ),
     ] = None,
     profile: Annotated[
         str | None,
@@ -59,6 +72,7 @@ def paper(
             metavar="NAME",
             help="A path in place of the study's, from `tussle list profiles`; parts that vary the path are "
             "left out.",
+            autocompletion=names_of("profiles"),
             show_default="the study's",
         ),
     ] = None,
@@ -251,4 +265,4 @@ def _show(study: "Study", results: "Mapping[str, Mapping[str, Dataset]]") -> Non
         )
     for table in (tables, conclusions):
         if table.row_count:
-            show_whole(table)
+            show_whole(table, columns())

@@ -9,17 +9,27 @@ import typer
 
 import tussle
 from tussle import units
+from tussle.cli._completion import names_of
 from tussle.cli._options import DatasetFolder, folder_of
 from tussle.errors import TussleError
 
 if TYPE_CHECKING:
     from tussle.dataset import Dataset
-    from tussle.figures import Beside
+
+_LEAST_PX, _MOST_PX = 50, 5000
+"""Bounds of a drawing's width and height: less shows nothing, and more takes gigabytes as PNG."""
 
 
 def plot(
     folder: DatasetFolder,
-    figure: Annotated[str, typer.Argument(metavar="FIGURE", help="The figure, from `tussle list figures`.")],
+    figure: Annotated[
+        str,
+        typer.Argument(
+            metavar="FIGURE",
+            help="The figure, from `tussle list figures`.",
+            autocompletion=names_of("figures"),
+        ),
+    ],
     *,
     output: Annotated[
         Path | None,
@@ -27,10 +37,49 @@ def plot(
             "--output",
             "-o",
             metavar="FILE",
-            help="The file, whose name ends in .pdf, .png, .svg or .html.",
+            help="The file, whose name ends in .pdf, .png, .svg or .html, unless --format is given.",
             show_default="FIGURE.svg",
         ),
     ] = None,
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="pdf|png|svg|html",
+            help="The format, whatever the name of the file.",
+            show_default="as the file's name ends",
+        ),
+    ] = None,
+    width: Annotated[
+        int | None,
+        typer.Option(
+            metavar="PIXELS",
+            min=_LEAST_PX,
+            max=_MOST_PX,
+            help="Width of all panels, without axes, titles and legends; a PNG has two dots per pixel.",
+            show_default="the figure's",
+        ),
+    ] = None,
+    height: Annotated[
+        int | None,
+        typer.Option(
+            metavar="PIXELS",
+            min=_LEAST_PX,
+            max=_MOST_PX,
+            help="Height of all panels.",
+            show_default="the figure's",
+        ),
+    ] = None,
+    title: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="Another title; the lines below it stay.", show_default="the figure's"
+        ),
+    ] = None,
+    no_title: Annotated[
+        bool,
+        typer.Option("--no-title", help="Draw no title and no lines below it, for papers."),
+    ] = False,
     point: Annotated[
         int | None,
         typer.Option(metavar="N", min=0, help="One point of the scenario.", show_default="all, side by side"),
@@ -54,26 +103,32 @@ def plot(
         typer.Option("--to", metavar="TIME", help="End of a time series.", show_default="the end of the run"),
     ] = None,
     beside: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             metavar="DIR",
             parser=folder_of,
-            help="The second dataset, for the figure overlay.",
+            help="Another dataset, for the figure overlay. Repeatable.",
             show_default="none",
         ),
     ] = None,
 ) -> None:
     """Draw a figure of a dataset into a file."""
-    from tussle.figures import View, draw, save
-
+    if no_title and title is not None:
+        raise TussleError("--title gives the figure a title, and --no-title none; give one of them")
     dataset = tussle.open(folder)
-    view = View(
+    picture = tussle.figure(
+        dataset,
+        figure,
         point=point,
         metric=metric,
         between_s=_between_s(dataset, start, end),
-        beside=_beside(dataset, beside) if beside else None,
+        beside=[tussle.open(each) for each in beside or []],
+        width_px=width,
+        height_px=height,
+        title="" if no_title else title,
     )
-    typer.echo(f"figure: {save(draw(figure, dataset, view), output or Path(f'{figure}.svg'))}")
+    file = output or Path(f"{figure}.{file_format or 'svg'}")
+    typer.echo(f"figure: {picture.save(file, file_format)}")
 
 
 def _between_s(dataset: Dataset, start: str | None, end: str | None) -> tuple[float, float] | None:
@@ -96,16 +151,3 @@ def _seconds(option: str, written: str | None, default_s: float) -> float:
         return units.time(written) / 1e9
     except units.UnitError as error:
         raise TussleError(f"{option}: {error}") from error
-
-
-def _beside(dataset: Dataset, folder: Path) -> Beside:
-    """Open the second dataset, and name both by a difference: engines, their versions, or folders."""
-    from tussle.figures import Beside
-
-    other = tussle.open(folder)
-    both = [each.provenance.get("engine") or {} for each in (dataset, other)]
-    names = [str(engine.get("name")) for engine in both]
-    versions = [f"{engine.get('name')} {engine.get('version')}" for engine in both]
-    folders = [each.folder.name for each in (dataset, other)]
-    first_name, name = next((pair for pair in (names, versions) if pair[0] != pair[1]), folders)
-    return Beside(other, name, first_name)

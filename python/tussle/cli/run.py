@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tussle.cli._completion import names_of
 from tussle.cli._engines import (
     EngineName,
     HostsFile,
@@ -17,17 +18,21 @@ from tussle.cli._engines import (
 )
 from tussle.cli._options import (
     RESULTS,
+    AsJson,
     ClusterAddress,
+    Quiet,
     Repetitions,
     RunOrder,
     Seed,
     Settings,
+    Verbose,
     Workers,
     folder_of,
     given,
     parse_settings,
 )
-from tussle.cli._sweep import SweepMeans, carry_out
+from tussle.cli._sweep import SweepMeans, carry_out, print_results
+from tussle.cli._terminal import choose_output, say
 from tussle.errors import TussleError
 from tussle.scenario import Scenario, ready_scenario
 
@@ -36,7 +41,9 @@ def run(
     scenarios: Annotated[
         list[str],
         typer.Argument(
-            metavar="SCENARIO", help="Scenario files, and names of ready ones (`tussle list scenarios`)."
+            metavar="SCENARIO",
+            help="Scenario files, and names of ready ones (`tussle list scenarios`).",
+            autocompletion=names_of("scenarios"),
         ),
     ],
     *,
@@ -69,11 +76,16 @@ def run(
         typer.Option(
             metavar="NAME",
             help="Congestion control of every flow: an algorithm, or your own class, such as mine.py:Mine.",
+            autocompletion=names_of("algorithms"),
             show_default="the scenario's",
         ),
     ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Run each scenario and write its report."""
+    choose_output(as_json=as_json, quiet=quiet, verbose=verbose)
     files = [ready_scenario(name) for name in scenarios]
     folders = [output] if output and len(files) == 1 else [(output or RESULTS) / file.stem for file in files]
     changed = given({"seed": seed, "repetitions": repetitions}) | parse_settings(settings)
@@ -83,10 +95,13 @@ def run(
     means = SweepMeans(chosen_engine, workers, cluster, order)
     if len(files) > 1:
         _refuse_taken(folders)
+    done = []
     for folder, each in zip(folders, chosen, strict=True):
         if len(files) > 1:
-            typer.echo(f"{folder.name}: {each.question or 'no question'}")
-        carry_out(each, folder, means)
+            say(f"{folder.name}: {each.question or 'no question'}")
+        done.append(carry_out(each, folder, means))
+    if as_json:
+        print_results(done)
 
 
 def _everywhere(algorithm: str | None, scenario: Scenario) -> dict[str, Any]:

@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+import tussle
 from tussle.cli._live import LiveTable
 from tussle.cli._options import RESULTS, Output, at_least
 from tussle.cli._report_page import write_report
-from tussle.cli._terminal import INTERRUPTED, complain, progress_console, show_whole
+from tussle.cli._terminal import INTERRUPTED, complain, progress_console
 from tussle.errors import TussleError, shown
 from tussle.serving import (
     PATIENCE,
@@ -150,14 +151,13 @@ def _account(ended: dict[str, Any]) -> list[str]:
 
 def _conclude(folder: Path, facts: dict[str, Any]) -> None:
     """Write the dataset and its report, and print a summary of the results."""
-    from tussle.cli._summary import summary
+    from tussle.cli._grids import show_grids
 
     dataset, doubts = write_dataset(folder, facts)
     for sentence in doubts:
         typer.echo(sentence)
     page = write_report(dataset, folder / "report.html")
-    for table in summary(dataset):
-        show_whole(table)
+    show_grids(tussle.summary(dataset).grids)
     typer.echo(f"report: {page}")
 
 

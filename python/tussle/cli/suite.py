@@ -9,10 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 import tussle
+from tussle.cli._completion import names_of
 from tussle.cli._engines import EngineName, KernelChoice, KernelName, engine_of
-from tussle.cli._options import RESULTS, ClusterAddress, Workers, parse_settings
+from tussle.cli._options import RESULTS, ClusterAddress, Quiet, Workers, parse_settings
 from tussle.cli._sweep import SweepMeans
-from tussle.cli._terminal import INTERRUPTED, complain, progress_console, show_whole
+from tussle.cli._terminal import (
+    INTERRUPTED,
+    choose_output,
+    columns,
+    complain,
+    note,
+    print_json,
+    progress_console,
+    say,
+    show_whole,
+)
 from tussle.errors import TussleError, unknown
 
 if TYPE_CHECKING:
@@ -37,13 +48,19 @@ class _Request(NamedTuple):
 
 
 def suite(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The suite, from `tussle list suites`.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="The suite, from `tussle list suites`.", autocompletion=names_of("suites")
+        ),
+    ],
     *,
     algorithm: Annotated[
         str,
         typer.Option(
             metavar="X",
             help="The algorithm, from `tussle list algorithms`, or the Python file and class of your own.",
+            autocompletion=names_of("algorithms"),
         ),
     ],
     parameters: Annotated[
@@ -65,7 +82,12 @@ def suite(
     ] = None,
     queue: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="The queue that the suite is about.", show_default="the suite's"),
+        typer.Option(
+            metavar="KIND",
+            help="The queue that the suite is about.",
+            autocompletion=names_of("queues"),
+            show_default="the suite's",
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the verdicts as JSON instead of a table.")
@@ -83,6 +105,7 @@ def suite(
     workers: Workers = None,
     cluster: ClusterAddress = None,
     kernel: KernelName = None,
+    quiet: Quiet = False,
 ) -> None:
     """Test an algorithm against the criteria of a document, and give a verdict on each.
 
@@ -91,6 +114,7 @@ def suite(
     from tussle.catalog import catalog
     from tussle.suites import Suite, candidate_of
 
+    choose_output(as_json=as_json, quiet=quiet)
     chosen = Suite.load(name)
     if only is not None:
         chosen = chosen.only([each.strip() for each in only.split(",") if each.strip()])
@@ -118,14 +142,12 @@ def suite(
     means = SweepMeans(engine_of(engine, KernelChoice(kernel=kernel)), workers, cluster)
     request = _Request(chosen, candidate, size, queue, folder, means, command)
     try:
-        result = _carried_out(request, quiet=as_json)
+        result = _carried_out(request)
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or f"interrupted; repeat the same command to go on in {folder}")
         raise typer.Exit(INTERRUPTED) from None
-    if as_json:
-        typer.echo(result.model_dump_json(indent=1))
-    else:
-        _show(result, folder)
+    print_json(result.model_dump_json(indent=1))
+    _show(result, folder)
     if result.verdict == "fail":
         raise typer.Exit(_FAILED)
 
@@ -138,14 +160,14 @@ def _parameters(written: list[str] | None) -> dict[str, int]:
     return found
 
 
-def _carried_out(request: _Request, *, quiet: bool) -> "SuiteResult":
+def _carried_out(request: _Request) -> "SuiteResult":
     """Run what is not finished, and write the page and the verdicts."""
     from tussle.suites import SuiteResult, decide, tasks, write_page, write_result
 
     planned = tasks(request.suite, request.candidate, request.size, request.queue)
     refused = _refused(planned, request)
     todo = [task for task in planned if task.test not in refused]
-    datasets = _datasets(todo, request, quiet=quiet)
+    datasets = _datasets(todo, request)
     plain = request.candidate.algorithm if not request.candidate.parameters else None
     alias = plain if plain in request.suite.references else None
     criteria = tuple(decide(request.suite, datasets, refused, alias))
@@ -185,9 +207,7 @@ def _refused(planned: Sequence["Task"], request: _Request) -> dict[str, str]:
     return reasons
 
 
-def _datasets(
-    todo: Sequence["Task"], request: _Request, *, quiet: bool
-) -> "Mapping[str, Mapping[str, Dataset]]":
+def _datasets(todo: Sequence["Task"], request: _Request) -> "Mapping[str, Mapping[str, Dataset]]":
     """Run each test with each contender, unless its dataset exists already."""
     from tussle.sweep import ProgressBar, SweepSettings, sweep
     from tussle.sweep.pool import available_cores, processes
@@ -206,8 +226,7 @@ def _datasets(
                 found.setdefault(task.test, {})[task.contender] = _existing(task, place, request)
                 continue
             place.parent.mkdir(parents=True, exist_ok=True)
-            if not quiet:
-                typer.echo(f"{number} of {len(todo)}: {task.test}, {task.contender}", err=True)
+            note(f"{number} of {len(todo)}: {task.test}, {task.contender}")
             with ProgressBar(progress_console()) as bar:
                 settings = SweepSettings(
                     workers=workers, engine=engine, cluster=cluster, executor=executor, progress=bar
@@ -244,11 +263,11 @@ def _show(result: "SuiteResult", folder: Path) -> None:
     for each in result.criteria:
         verdict = Text(each.verdict, style=_STYLES.get(each.verdict, ""))
         table.add_row(each.section, each.strength, each.name, verdict, each.why)
-    show_whole(table)
+    show_whole(table, columns())
     counts = ", ".join(
         f"{count} {verdict}"
         for verdict in ("pass", "look", "fail", "not applicable", "not testable here")
         if (count := result.count(verdict))
     )
-    typer.echo(f"{result.algorithm}, {result.suite}: {counts}")
-    typer.echo(f"page: {folder / 'index.html'}")
+    say(f"{result.algorithm}, {result.suite}: {counts}")
+    say(f"page: {folder / 'index.html'}")

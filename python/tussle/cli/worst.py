@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tussle import units
+from tussle.cli._completion import names_of
 from tussle.cli._engines import EngineName, KernelChoice, KernelName, engine_of
 from tussle.cli._options import RESULTS, ClusterAddress, Workers, folder_of
 from tussle.cli._sweep import SweepMeans
-from tussle.cli._terminal import INTERRUPTED, complain, progress_console, show, show_whole
+from tussle.cli._terminal import INTERRUPTED, columns, complain, progress_console, show, show_whole
 from tussle.errors import TussleError, shown
 
 if TYPE_CHECKING:
@@ -25,7 +26,11 @@ def worst(
     *,
     algorithm: Annotated[
         str,
-        typer.Option(metavar="NAME", help="The algorithm, or your own class, such as mine.py:Mine."),
+        typer.Option(
+            metavar="NAME",
+            help="The algorithm, or your own class, such as mine.py:Mine.",
+            autocompletion=names_of("algorithms"),
+        ),
     ],
     objective: Annotated[
         str,
@@ -187,7 +192,7 @@ def _show(result: "Result") -> None:
     table = Table("key", "plain", "found", "simplest")
     for row in result.rows:
         table.add_row(row.key, row.plain, row.found, row.simplest)
-    show_whole(table)
+    show_whole(table, columns())
 
 
 class _Bar:

@@ -11,8 +11,10 @@ from tussle.compare._notes import notes
 from tussle.compare._points import Side, match, sides_along
 from tussle.compare._rows import NOT_SHOWN, REAL, SCHEMA, WITHIN, cells_of, one_sided, row_of
 from tussle.compare._threshold import Threshold, threshold
+from tussle.compare.shown import in_short, table_of
 from tussle.dataset import Dataset
 from tussle.errors import TussleError, unknown
+from tussle.html import paragraph
 from tussle.metrics import REGISTRY, Metric, Tables
 from tussle.metrics.steadiness import note_on_steadiness
 
@@ -48,6 +50,12 @@ class Comparison:
     notes: list[str]
     """Other differences (engines, settings, points of one side only), and runs that are not steady."""
 
+    def __repr__(self) -> str:
+        return f"<Comparison: {in_short(self.rows)}>"
+
+    def _repr_html_(self) -> str:
+        return table_of(self.rows) + "".join(map(paragraph, self.notes))
+
     @property
     def has_real_difference(self) -> bool:
         """Whether any difference is real and exceeds its threshold."""
@@ -67,6 +75,15 @@ class Along:
     first: str
     others: Mapping[str, Comparison]
     """A comparison for each further value; the first value is the first side of each."""
+
+    def __repr__(self) -> str:
+        return f"<Along {self.axis}, from {self.first}: {in_short(self.rows)}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            paragraph(f"{self.axis}: A is {self.first}, B is {value}") + each._repr_html_()
+            for value, each in self.others.items()
+        )
 
     @property
     def rows(self) -> pl.DataFrame:

@@ -27,6 +27,7 @@ from tussle.dataset.schema import (
     Table,
     parts_of,
 )
+from tussle.displays import html_of
 from tussle.errors import TussleError, shown
 from tussle.scenario import BASELINE, Scenario
 
@@ -112,6 +113,16 @@ class Dataset:
             _check_rows(folder, tables)
             together, baseline = _apart(folder, tables)
         return cls(folder=folder, scenario=scenario, provenance=provenance, baseline=baseline, **together)
+
+    def __repr__(self) -> str:
+        counts = self.runs.select(pl.len().alias("runs"), pl.col("point").n_unique().alias("points"))
+        runs, points = counts.collect().row(0)
+        return (
+            f"<Dataset {self.folder}: {runs} runs of {points} points by {self.provenance['engine']['name']}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
     def table(self, name: str) -> pl.LazyFrame:
         """Return a table by its name, one of `TABLES` or `OPTIONAL_TABLES`.

@@ -141,6 +141,8 @@ def make_folder(path: Path) -> None:
 
 def flush(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk; raises OSError."""
+    if os.name == "nt" and path.is_dir():  # Windows opens no folders, and keeps their names itself
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -19,7 +19,7 @@ _READ_BY_POLARS = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "http
 _LOCAL_STORES = Path("results")
 _NO_LIBRARY = (
     "{written}: remote datasets need a library for that kind of address ({error}); "
-    "pip install 'tussle[storage]', and s3fs, gcsfs or adlfs for S3, Google or Azure"
+    "pip install universal-pathlib, and s3fs, gcsfs or adlfs for S3, Google or Azure"
 )
 
 

@@ -56,7 +56,7 @@ class NamespacesEngine:
         """Raise TussleError when this host cannot honour any part of `run`, or the user is not root."""
         refuse_own(run)
         refuse_ticks(run, "this host's kernel")
-        if os.geteuid() != _ROOT:
+        if not hasattr(os, "geteuid") or os.geteuid() != _ROOT:
             raise TussleError(
                 "the engine netns makes network namespaces, which needs root: sudo tussle …; the engine "
                 "kernel needs no root"

@@ -16,7 +16,8 @@ from tussle.errors import TussleError
 from tussle.figures._cells import SHARE, Shades, cell_table, in_cell, shades
 from tussle.figures._figure import Beside, Chart, Figure, Outliers, View
 from tussle.figures._palette import SHARES, algorithm_colour, ink_on, share_colour
-from tussle.figures._save import library, save, svg
+from tussle.figures._save import FORMATS, library, save, svg
+from tussle.figures._size import resized, retitled
 from tussle.figures._style import CONFIG
 from tussle.figures._verdicts import reason_in_words, spread_in_words
 from tussle.figures._words import (
@@ -27,9 +28,11 @@ from tussle.figures._words import (
     rate_in_words,
 )
 from tussle.metrics import Tables
+from tussle.registry import Registry
 
 __all__ = [
     "CONFIG",
+    "FORMATS",
     "REGISTRY",
     "SHARE",
     "SHARES",
@@ -52,6 +55,8 @@ __all__ = [
     "percent",
     "rate_in_words",
     "reason_in_words",
+    "resized",
+    "retitled",
     "save",
     "shades",
     "share_colour",
@@ -71,7 +76,7 @@ def _find() -> dict[str, Figure]:
     return {figure.name: figure for figure in found}
 
 
-REGISTRY: dict[str, Figure] = _find()
+REGISTRY: Registry[Figure] = Registry("figure", _find())
 """Every figure by name."""
 
 
@@ -104,8 +109,8 @@ def _refuse_what_has_no_effect(figure: Figure, view: View) -> None:
         raise TussleError(
             f"the figure “{figure.name}” takes no --from and --to; these do: {', '.join(able)}."
         )
-    if view.beside and figure.of != "two datasets":
-        able = [each.name for each in REGISTRY.values() if each.of == "two datasets"]
+    if view.beside and figure.of != "several datasets":
+        able = [each.name for each in REGISTRY.values() if each.of == "several datasets"]
         raise TussleError(f"the figure “{figure.name}” takes no --beside; these do: {', '.join(able)}.")
 
 

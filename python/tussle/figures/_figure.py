@@ -8,6 +8,7 @@ from typing import Literal
 
 import altair as alt
 
+from tussle.html import table
 from tussle.metrics import Tables
 
 Chart = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt.ConcatChart
@@ -17,7 +18,7 @@ Outliers = Literal["shown", "hidden"]
 
 @dataclass(frozen=True)
 class Beside:
-    """A second dataset, for figures that compare two, and what each is called."""
+    """Another dataset, for figures that compare several, and what it and the first are called."""
 
     tables: Tables
     name: str
@@ -40,7 +41,9 @@ class View:
     metric: str | None = None
     """The quantity to show, for figures that have a choice; `None`: the figure's own."""
     beside: Beside | None = None
-    """The other dataset, for figures that compare two."""
+    """The second dataset, for figures that compare several."""
+    further: tuple[Beside, ...] = ()
+    """Datasets after that one."""
     outliers: Outliers = "shown"
     """Whether boxes show the values beyond their whiskers."""
 
@@ -57,7 +60,13 @@ class Figure:
     """The tables that the figure reads in addition to `runs` and `flows`."""
     draw: Callable[[Tables, View], Chart]
     """Returns the chart; raises TussleError for tables that it cannot show."""
-    of: Literal["point", "dataset", "two datasets"] = "dataset"
+    of: Literal["point", "dataset", "several datasets"] = "dataset"
     """The scope of one chart; a time series shows one point."""
     metric: str | None = None
     """The default quantity; `None`: the figure has no choice of quantities."""
+
+    def __repr__(self) -> str:
+        return f"<Figure {self.name} of {self.of if self.of == 'several datasets' else f'a {self.of}'}>"
+
+    def _repr_html_(self) -> str:
+        return table([self.name, ""], [("shows", self.shows), ("needs", ", ".join(self.needs))])

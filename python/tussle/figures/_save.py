@@ -12,7 +12,7 @@ import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tussle.dataset.files import write_whole
-from tussle.errors import TussleError, shown
+from tussle.errors import TussleError, shown, unknown
 from tussle.figures._figure import Chart
 
 _PIXELS_PER_POINT = 2
@@ -60,6 +60,10 @@ _WRITERS: dict[str, Callable[[dict[str, Any]], bytes]] = {
 }
 
 
+FORMATS = tuple(suffix.removeprefix(".") for suffix in _WRITERS)
+"""The formats of files."""
+
+
 def svg(chart: Chart) -> str:
     """Return a chart as the text of an SVG file.
 
@@ -68,17 +72,20 @@ def svg(chart: Chart) -> str:
     return _svg(_drawable(chart)).decode()
 
 
-def save(chart: Chart, path: Path | str) -> Path:
-    """Write a chart as PNG, SVG, PDF or self-contained HTML, by the suffix of `path`.
+def save(chart: Chart, path: Path | str, file_format: str | None = None) -> Path:
+    """Write a chart as PNG, SVG, PDF or self-contained HTML: in a format of FORMATS, else by the suffix.
 
     Raises TussleError for another suffix, when a text in it holds what is no character, and when the file
     cannot be written.
     """
     path = Path(path)
-    if path.suffix.lower() not in _WRITERS:
+    if file_format is not None and file_format not in FORMATS:
+        raise TussleError(f"--format: {unknown('format', file_format, FORMATS)}")
+    suffix = path.suffix.lower() if file_format is None else f".{file_format}"
+    if suffix not in _WRITERS:
         known = ", ".join(_WRITERS)
         raise TussleError(f"cannot write a figure as {path.name}: give a name that ends in one of {known}.")
-    content = _WRITERS[path.suffix.lower()](_drawable(chart))
+    content = _WRITERS[suffix](_drawable(chart))
     try:
         write_whole(path, content)
     except OSError as error:

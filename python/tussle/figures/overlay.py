@@ -1,4 +1,4 @@
-"""One point of two datasets over each other, such as of two engines."""
+"""One point of several datasets over each other, such as of two engines, or of several kernels."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ from tussle.metrics import REGISTRY, Tables, representative_runs, select_runs
 
 _MOST_FLOWS = 4
 _DASH = [5, 3]
+_DASHES = ([1, 0], _DASH, [2, 2], [8, 2, 2, 2])
+"""Dashes of several datasets, for readers without colours; they repeat."""
+_COLOURS = {"name": "viridis", "extent": [0.0, 0.8]}
+"""Colours of several datasets: none of an algorithm, and none too light for white."""
 
 
 @dataclass(frozen=True)
@@ -41,29 +45,37 @@ _WINDOW = _Kind("cwnd (packets)", "cwnd_packets", 0.22)
 _GOODPUT = _Kind("goodput (Mbit/s)", "goodput_mbit_per_s", 0.16)
 _QUEUE = _Kind("queue (packets)", "queue_packets", 0.16)
 _MOST_ROWS = 1000
+_TWO = 2
+
+Named = dict[str, pl.DataFrame]
+"""A series of each dataset, by the dataset's name."""
 
 
 def draw(tables: Tables, view: View) -> Chart:
-    """Draw window and goodput of each flow of a point, and the queue, from this dataset and the other."""
+    """Draw window and goodput of each flow of a point, and the queue, from this dataset and the others."""
     if view.beside is None:
         raise TussleError("an overlay needs two datasets; give the second one with --beside DIR.")
-    names = view.beside.first_name, view.beside.name
+    others = (view.beside, *view.further)
+    names = [view.beside.first_name, *(other.name for other in others)]
+    if len(set(names)) < len(names):
+        raise TussleError(f"two of these datasets are one, or have one name: {', '.join(names)}.")
     point = view.point or 0
     first = _run(tables, point, names[0])
-    both = first, _run_beside(view.beside.tables, first, names[1])
-    first_lines, second_lines = (lines(run) for run in both)
-    if [line.algorithm for line in first_lines] != [line.algorithm for line in second_lines]:
-        raise TussleError(
-            f"point {point} is not the same in both: {flows_in_words(both[0])} in {names[0]}, "
-            f"{flows_in_words(both[1])} in {names[1]}."
-        )
+    runs = [first, *(_run_beside(other.tables, first, other.name) for other in others)]
+    first_lines = lines(first)
+    for name, run in zip(names[1:], runs[1:], strict=True):
+        if [line.algorithm for line in lines(run)] != [line.algorithm for line in first_lines]:
+            raise TussleError(
+                f"point {point} is not the same in all: {flows_in_words(first)} in {names[0]}, "
+                f"{flows_in_words(run)} in {name}."
+            )
     if len(first_lines) > _MOST_FLOWS:
         raise TussleError(
             f"an overlay shows at most {_MOST_FLOWS} flows, and there are {len(first_lines)} here."
         )
-    interval = shown_interval(both[0], view)
+    interval = shown_interval(first, view)
     series = {
-        kind: [_series(run, kind).filter(pl.col("time_s").is_between(*interval)) for run in both]
+        kind: [_series(run, kind).filter(pl.col("time_s").is_between(*interval)) for run in runs]
         for kind in (_WINDOW, _GOODPUT, _QUEUE)
     }
     refuse_nothing(pl.concat(series[_WINDOW]), view)
@@ -75,7 +87,7 @@ def draw(tables: Tables, view: View) -> Chart:
     ]
     panels = [
         sized(
-            _panel([_thinned(each, kind, most_rows) for each in found], line, kind),
+            _panel(_named(names, [_thinned(each, kind, most_rows) for each in found]), line, kind),
             view.width_px,
             kind.aspect,
         )
@@ -85,11 +97,13 @@ def draw(tables: Tables, view: View) -> Chart:
         for layer in panel.layer:
             layer.encoding.x = time_axis(interval).title("time (s)" if panel is panels[-1] else None)
     cautions = (
-        above_link(run, each[_GOODPUT.column] * 1e6) for run, each in zip(both, series[_GOODPUT], strict=True)
+        above_link(run, each[_GOODPUT.column] * 1e6) for run, each in zip(runs, series[_GOODPUT], strict=True)
     )
-    remarks = [network_in_words(both[0]), f"in colour: {names[0]}; grey and dashed: {names[1]}"]
+    remarks = [network_in_words(first)]
+    if len(names) == _TWO:
+        remarks.append(f"in colour: {names[0]}; grey and dashed: {names[1]}")
     title = alt.TitleParams(
-        f"{names[0]} and {names[1]}: {flows_in_words(both[0])}",
+        f"{', '.join(names[:-1])} and {names[-1]}: {flows_in_words(first)}",
         subtitle=[*remarks, *dict.fromkeys(filter(None, cautions))],
     )
     return stacked(*panels).properties(title=title)
@@ -128,27 +142,44 @@ def _thinned(series: pl.DataFrame, kind: _Kind, most_rows: int) -> pl.DataFrame:
     return thin(series.select("time_s", kind.column), kind.column, most_rows)
 
 
-def _panel(series: list[pl.DataFrame], line: Line | None, kind: _Kind) -> alt.LayerChart:
-    """Draw the series of one flow, or of the queue, from both datasets."""
+def _named(names: list[str], series: list[pl.DataFrame]) -> Named:
+    return dict(zip(names, series, strict=True))
+
+
+def _panel(series: Named, line: Line | None, kind: _Kind) -> alt.LayerChart:
+    """Draw the series of one flow, or of the queue, from all datasets."""
     title = [line.label, kind.title] if line and kind is _WINDOW else kind.title
     y = alt.Y(kind.column, type="quantitative", title=title, scale=alt.Scale(domainMin=0))
     y = y.axis(minExtent=Y_AXIS_PX, tickCount=4)
+    if len(series) > _TWO:
+        return layered(_several(series, y))
     marks = (
         {"color": line.colour if line else QUEUE, "strokeWidth": 1.8},
         {"color": GUIDE, "strokeDash": _DASH, "strokeWidth": 1.4},
     )
     charts = [
         alt.Chart(inline(each)).mark_line(clip=True, **look).encode(y)
-        for each, look in zip(series, marks, strict=True)
+        for each, look in zip(series.values(), marks, strict=True)
     ]
     return layered(*charts)
+
+
+def _several(series: Named, y: alt.Y) -> alt.Chart:
+    """Draw a series of each dataset with a colour and dashes of its own."""
+    names = list(series)
+    marked = [each.with_columns(pl.lit(name).alias("dataset")) for name, each in series.items()]
+    strokes = [_DASHES[index % len(_DASHES)] for index in range(len(names))]
+    legend = alt.Legend(title=None, orient="top", columns=4, symbolType="stroke", labelLimit=0)
+    colour = alt.Color("dataset:N", scale=alt.Scale(domain=names, scheme=_COLOURS), legend=legend)
+    dash = alt.StrokeDash("dataset:N", scale=alt.Scale(domain=names, range=strokes), legend=legend)
+    return alt.Chart(inline(pl.concat(marked))).mark_line(clip=True, strokeWidth=1.6).encode(y, colour, dash)
 
 
 FIGURE = Figure(
     name="overlay",
     shows="Congestion window and goodput of each flow of one point, and the bottleneck's queue, from two "
-    "datasets over each other, such as the simulator's and the kernel's.",
+    "or more datasets over each other, such as the simulator's and the kernel's.",
     needs=("samples", "links"),
     draw=draw,
-    of="two datasets",
+    of="several datasets",
 )

@@ -12,6 +12,7 @@ from tussle.metrics._metric import Metric, Tables
 from tussle.metrics._pairs import axis_columns, pairs
 from tussle.metrics._selection import representative_runs, select_runs
 from tussle.metrics._summary import summarise
+from tussle.registry import Registry
 
 __all__ = [
     "REGISTRY",
@@ -33,5 +34,5 @@ def _find() -> dict[str, Metric]:
     return {metric.name: metric for metric in found}
 
 
-REGISTRY: dict[str, Metric] = _find()
+REGISTRY: Registry[Metric] = Registry("metric", _find())
 """Every metric by name."""

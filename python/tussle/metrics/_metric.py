@@ -8,6 +8,8 @@ from typing import Literal, Protocol
 
 import polars as pl
 
+from tussle.html import table
+
 
 class Tables(Protocol):
     """The tables of a dataset, or of a part of one; they are equal only if they are the same object."""
@@ -42,3 +44,14 @@ class Metric:
     """The columns that identify a row of its table, e.g. `("run", "flow")`."""
     compute: Callable[[Tables], pl.DataFrame]
     """Computes the table: the columns of `per`, then the values, sorted by `per`."""
+
+    def __call__(self, tables: Tables) -> pl.DataFrame:
+        """Compute the table of a dataset, or of a part of one."""
+        return self.compute(tables)
+
+    def __repr__(self) -> str:
+        return f"<Metric {self.name} ({self.unit}) per {', '.join(self.per)}>"
+
+    def _repr_html_(self) -> str:
+        facts = [("definition", self.definition), ("source", self.source), ("unit", self.unit)]
+        return table([self.name, ""], [*facts, ("better", self.better), ("per", ", ".join(self.per))])

@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tussle.registry import Registry
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -20,7 +22,8 @@ class Profile:
 
 
 @cache
-def profiles() -> dict[str, Profile]:
+def profiles() -> Registry[Profile]:
     """Return every profile by name; a new file in this folder is a new profile."""
     files = sorted(Path(__file__).parent.glob("*.toml"))
-    return {file.stem: Profile(name=file.stem, **tomllib.loads(file.read_text("utf-8"))) for file in files}
+    found = {file.stem: Profile(name=file.stem, **tomllib.loads(file.read_text("utf-8"))) for file in files}
+    return Registry("profile", found)

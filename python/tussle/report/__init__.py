@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tussle.report._drawing import Drawing
-from tussle.report._page import Results, write
+from tussle.report._page import Results, answer, question, write
 
-__all__ = ["Drawing", "Results", "write"]
+__all__ = ["Drawing", "Results", "answer", "question", "write"]

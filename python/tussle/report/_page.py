@@ -138,6 +138,21 @@ def _sentences(dataset: Tables, cells: pl.DataFrame, found: list[Matrix]) -> str
     return found[0].answer if len(found) == 1 else _answer.of_networks(cells, slices_in_words(dataset))
 
 
+def answer(dataset: Tables) -> str:
+    """Return the answer to the question of a dataset, in the words of its report."""
+    cells = cell_table(dataset)
+    if not _compares(cells):
+        return _answer.of_points(dataset)
+    if cells["slice"].n_unique() == 1:
+        return _answer.of_matrix(cells)
+    return _answer.of_networks(cells, slices_in_words(dataset))
+
+
+def question(dataset: Results) -> str:
+    """Return the question of a dataset's scenario; if it has none, the one that its runs can answer."""
+    return dataset.scenario.question or _question(cell_table(dataset))
+
+
 def _question(cells: pl.DataFrame) -> str:
     if cells.is_empty():
         return "How do the flows on this path perform?"

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
@@ -10,6 +11,8 @@ import tomlkit
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
 
 from tussle.errors import TussleError
+from tussle.html import paragraph, table
+from tussle.own_sources import with_classes_named
 from tussle.scenario.axes import MOST_RUNS, axes_of, combinations, combinations_count
 from tussle.scenario.baseline import alone, baseline_flows
 from tussle.scenario.cases import Case, case_axes, misplaced_keys
@@ -119,8 +122,26 @@ class Scenario(Table):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Make a scenario from the tables of its file, as `tomllib` returns them."""
-        return cls.model_validate(data)
+        """Make a scenario from the tables of its file, as `tomllib` returns them.
+
+        An algorithm may also be a class. One of a notebook's cell is written into a file of the user's cache,
+        with what it uses of the notebook, and its name becomes that file and class.
+        """
+        return cls.model_validate(with_classes_named(data))
+
+    def __repr__(self) -> str:
+        axes = "".join(f", {len(values)} x {key}" for key, values in self.axes().items())
+        cases = f", {len(self.cases)} cases" if self.cases else ""
+        return f"<Scenario {self.question or 'without a question'}: {len(self.flows)} flows{axes}{cases}>"
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def _repr_html_(self) -> str:
+        axes = [(key, ", ".join(map(str, values))) for key, values in self.axes().items()]
+        toml = f"<details><summary>as TOML</summary><pre>{escape(self.to_toml())}</pre></details>"
+        title = paragraph(self.question or "A scenario without a question.", strong=True)
+        return title + (table(["axis", "values"], axes) if axes else "") + toml
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tables of a file; [`Scenario.from_dict`] makes an equal scenario of them."""

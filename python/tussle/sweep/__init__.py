@@ -24,7 +24,16 @@ from tussle.sweep.plan import runs_of
 from tussle.sweep.pool import Inline, available_cores, processes
 from tussle.sweep.progress import ProgressBar, Silent, SweepProgress
 
-__all__ = ["ORDERS", "Order", "ProgressBar", "SweepProgress", "SweepSettings", "sweep"]
+__all__ = [
+    "ORDERS",
+    "Order",
+    "ProgressBar",
+    "Silent",
+    "SweepProgress",
+    "SweepSettings",
+    "own_algorithms",
+    "sweep",
+]
 
 _MOST_RUNS_A_TASK = 1000
 
@@ -54,8 +63,7 @@ def sweep(scenario: Scenario, folder: Path | str, settings: SweepSettings | None
     Finished runs are kept in `<folder>.partial` until the sweep ends (in `results` for a remote folder): a
     sweep that was interrupted, even killed, resumes when it is called again, and ends with the same bytes.
     Raises TussleError when a run fails or a file cannot be written; KeyboardInterrupt, with a message, when
-    interrupted. Scripts must call this function under `if __name__ == "__main__":`, because workers import
-    the script.
+    interrupted.
     """
     folder, settings = place(folder), settings or SweepSettings()
     refuse_existing(folder)
@@ -110,6 +118,11 @@ def _identity(origin: Origin) -> Mapping[str, object]:
         "tussle version": tussle.__version__,
         "dataset format": FORMAT,
     }
+
+
+def own_algorithms(scenario: Scenario, engine: Engine) -> dict[str, str]:
+    """Return the digests of the Python files of users' own algorithms in a sweep."""
+    return _own_algorithms(runs_of(scenario, engine))
 
 
 def _own_algorithms(plan: Iterable[PlannedRun]) -> dict[str, str]:

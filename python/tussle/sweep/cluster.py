@@ -171,7 +171,7 @@ def _client(address: str) -> Any:
         from distributed import Client
     except ImportError as error:
         raise TussleError(
-            "--cluster: Dask is not installed; pip install 'tussle[cluster]', here and on the workers"
+            "--cluster: Dask is not installed; pip install distributed, here and on the workers"
         ) from error
     try:
         found = _in_file(Path(address)) if address.endswith(".json") else address

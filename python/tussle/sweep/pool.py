@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -51,12 +52,38 @@ class _QuietPool(ProcessPoolExecutor):
     """Workers that ignore Ctrl-C: it is for the process that started them, and they would print traces."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        # Workers start as tasks arrive, and inherit the blocked signals.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        try:
+        with _without_interrupts(), _without_main():
             return super().submit(_execute, fn, *args, **kwargs)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Block Ctrl-C in workers that start: they start as tasks arrive, and inherit the blocked signals."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the file of the main module from starting workers, which would execute it again.
+
+    They need no part of it. A user's script thus needs no `if __name__ == "__main__":`.
+    """
+    main = vars(sys.modules["__main__"])
+    hidden = {name: main[name] for name in ("__file__", "__spec__") if name in main}
+    main.pop("__file__", None)
+    main["__spec__"] = None
+    try:
+        yield
+    finally:
+        del main["__spec__"]
+        main.update(hidden)
 
 
 _between_tasks = threading.Lock()

@@ -1,0 +1,159 @@
+"""Functions of a dataset: its summary, metrics, figures, report, and differences from another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from tussle.answers._grid import Cell, Grid, Heading
+from tussle.answers._notes import NOTES, note_on_hosts, note_on_kernels
+from tussle.answers._picture import Picture
+from tussle.answers._summary import Summary, with_axes
+from tussle.compare import Along, Comparison, Question, along, compare, threshold
+from tussle.dataset import KERNEL_AXIS, Dataset
+from tussle.dataset.files import REPORT
+from tussle.dataset.places import place
+from tussle.errors import TussleError
+from tussle.figures import Beside, View, draw, resized, retitled
+from tussle.metrics import REGISTRY, axis_columns
+from tussle.report import Drawing, write
+from tussle.statistics import estimates
+
+if TYPE_CHECKING:
+    from tussle.compare import Threshold
+
+__all__ = [
+    "NOTES",
+    "Along",
+    "Cell",
+    "Comparison",
+    "Grid",
+    "Heading",
+    "Picture",
+    "Summary",
+    "differences",
+    "figure",
+    "metric",
+    "note_on_hosts",
+    "note_on_kernels",
+    "summary",
+    "write_report",
+]
+
+
+def summary(dataset: Dataset) -> Summary:
+    """Return the question, answer, tables and notes of a dataset, as `tussle run` prints them."""
+    return Summary(dataset)
+
+
+def metric(dataset: Dataset, name: str, *, per: Literal["point", "run"] = "point") -> pl.DataFrame:
+    """Return a metric of a dataset, after the values of the scenario's axes.
+
+    Per point, each value is the median over the repetitions, beside its quartiles (`…_q1`, `…_q3`) and the
+    ends of its 95 % interval (`…_low`, `…_high`); per run, there is a row for each run, in the order of the
+    dataset. Units are in the names of the columns. Raises TussleError for an unknown metric, and for a
+    dataset that lacks what it needs.
+    """
+    chosen = REGISTRY[name]
+    table = estimates(chosen, dataset) if per == "point" else chosen.compute(dataset)
+    if per == "run" and "run" in table.columns:
+        runs = dataset.runs.select("run", "point", "repetition").collect()
+        table = table.join(runs, on="run", how="left", maintain_order="left")
+    return with_axes(table, dataset) if "point" in table.columns else table
+
+
+def figure(
+    dataset: Dataset,
+    name: str,
+    *,
+    point: int | None = None,
+    metric: str | None = None,
+    between_s: tuple[float, float] | None = None,
+    beside: Dataset | Sequence[Dataset] = (),
+    width_px: int | None = None,
+    height_px: int | None = None,
+    title: str | None = None,
+) -> Picture:
+    """Draw a figure of a dataset; `tussle list figures` shows their names.
+
+    `point` is one point of the scenario (by default all, side by side), `metric` the quantity of a figure
+    that has a choice, `between_s` the part of a time series, and `beside` the other datasets of an overlay.
+    `width_px` and `height_px` are the size of all panels, without titles, axes and legends. `title` replaces
+    the title; an empty one removes it.
+    Raises TussleError for an unknown name, and for a dataset that lacks what the figure shows.
+    """
+    others = _beside(dataset, [beside] if isinstance(beside, Dataset) else list(beside))
+    view = View(
+        point=point,
+        metric=metric,
+        between_s=between_s,
+        beside=others[0] if others else None,
+        further=tuple(others[1:]),
+        width_px=width_px or View.width_px,
+    )
+    chart = resized(draw(name, dataset, view), width_px, height_px)
+    return Picture(name, retitled(chart, title))
+
+
+def write_report(
+    dataset: Dataset, path: str | PathLike[str] | None = None, *, drawing: Drawing | None = None
+) -> Path:
+    """Write the report of a dataset, one HTML file that works offline, and return its path.
+
+    By default it is `report.html` in the dataset's folder. `drawing` has worker processes and progress.
+    Raises TussleError when the file cannot be written.
+    """
+    return write(dataset, dataset.folder / REPORT if path is None else place(path), drawing)
+
+
+def differences(
+    first: Dataset,
+    second: Dataset | None = None,
+    *,
+    axis: str | None = None,
+    metrics: Sequence[str] = ("goodput",),
+    thresholds: Mapping[str, str | float] | None = None,
+) -> Comparison | Along:
+    """Say which differences are real: between two datasets, or between the values of an axis of one.
+
+    `thresholds` are the smallest differences that matter, by metric, like `{"jain": 0.01, "goodput": "2%"}`.
+    Without a second dataset and an `axis`, kernels are compared. Raises TussleError when nothing can be
+    compared.
+    """
+    limits: dict[str, Threshold] = dict(
+        threshold(f"{name}={amount}") for name, amount in (thresholds or {}).items()
+    )
+    question = Question([*metrics, *limits], limits)
+    if second is not None:
+        if axis is not None:
+            raise TussleError(
+                "--along compares the values of an axis of one dataset; leave out B, or the option"
+            )
+        return compare(first, second, question)
+    axes = axis_columns(first)
+    if axis is None and KERNEL_AXIS not in axes:
+        one_of = f", or --along with one of its axes: {', '.join(axes)}" if axes else ""
+        raise TussleError(f"{first.folder} has one kernel; give a second dataset to compare it with{one_of}")
+    try:
+        return along(first, axis or KERNEL_AXIS, question)
+    except TussleError as error:
+        raise TussleError(f"{first.folder}: {error}") from error
+
+
+def _beside(dataset: Dataset, others: Sequence[Dataset]) -> list[Beside]:
+    """Name all datasets by what differs: engines, their versions, folders, or whole paths."""
+    every = [dataset, *others]
+    engines = [each.provenance.get("engine") or {} for each in every]
+    choices = (
+        [str(engine.get("name")) for engine in engines],
+        [f"{engine.get('name')} {engine.get('version')}" for engine in engines],
+        [each.folder.name for each in every],
+    )
+    first, *names = next(
+        (names for names in choices if len(set(names)) == len(every)), [str(each.folder) for each in every]
+    )
+    return [Beside(other, name, first) for other, name in zip(others, names, strict=True)]

@@ -1,0 +1,146 @@
+"""The scenario of a comparison pair by pair."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tussle import units
+from tussle.catalog import algorithm_names, without_groups
+from tussle.errors import TussleError, unknown
+from tussle.experiment._duration import chosen_duration
+from tussle.own_algorithms import Reference, is_own
+from tussle.own_sources import with_classes_named
+from tussle.scenario import Scenario
+
+if TYPE_CHECKING:
+    from tussle.algorithm import Algorithm
+
+REPETITIONS_OF_PAIRS = 6
+"""The least number of runs that gives a 95 % interval of a median."""
+_FLOWS = 2
+_NS_PER_MS = 1_000_000
+_TO_BE_CHOSEN = "2 h"
+"""A placeholder until the duration is chosen, longer than any sensible start time."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A comparison pair by pair."""
+
+    scenario: Scenario
+    reason: str
+    """Why the runs have their duration, in one line; empty if it was given."""
+
+
+def pairs(
+    algorithms: "str | Sequence[str | type[Algorithm]]" = "all",
+    *,
+    profile: str = "lan",
+    stagger: str = "10 s",
+    duration: str | None = None,
+    repetitions: int = REPETITIONS_OF_PAIRS,
+    settings: Mapping[str, Any] | None = None,
+    rtt: "str | Sequence[str] | None" = None,
+) -> Pairs:
+    """Return the scenario in which every two algorithms meet, in both orders of start.
+
+    `rtt` is the round-trip time of the path, or those of the first and of the second flow.
+    Raises TussleError for an unknown algorithm, and for values that a scenario refuses.
+    """
+    names, changed = algorithms_of(algorithms), dict(settings or {})
+    listed = ", ".join(map(_called, names))
+    rtts = _round_trip_times(rtt)
+    if rtts and "path.rtt" in changed:
+        raise TussleError("--rtt and --set path.rtt both set the round-trip time; give one of them")
+    with_rtts = f" with round-trip times of {rtts[0]} and {rtts[1]}" if len(set(rtts)) > 1 else ""
+    path = {"profile": profile, **({"rtt": min(rtts, key=_rtt_ns)} if rtts else {})}
+    with _naming_options():
+        made = Scenario.from_dict(
+            {
+                "question": f"Which of {listed} share a bottleneck fairly in both orders{with_rtts}?",
+                "duration": duration or _TO_BE_CHOSEN,
+                # Flows on a drop-tail queue can lock in phase, so that repetitions differ a little.
+                "start_jitter": "20 ms",
+                "repetitions": repetitions,
+                "path": path,
+                "flows": [
+                    {"algorithm": names, **_access(rtts, 0)},
+                    {"algorithm": names, "start": stagger, **_access(rtts, 1)},
+                ],
+            }
+        )
+    chosen = made.with_settings(changed)
+    if duration is not None or "duration" in changed:
+        return Pairs(chosen, "")
+    # Flows on the path of the slower one need the longest to converge.
+    slowest = {"path.rtt": max(rtts, key=_rtt_ns)} if rtts else {}
+    suited = chosen_duration(chosen.with_settings(slowest) if slowest else chosen)
+    return Pairs(chosen.with_settings(suited.settings | changed), suited.reason)
+
+
+def algorithms_of(written: "str | Sequence[str | type[Algorithm]]") -> list[str]:
+    """Return the algorithms of a list; a group is replaced by its algorithms, and a class by its file.
+
+    Raises TussleError for an unknown name, with the nearest one.
+    """
+    known = algorithm_names()
+    given = written.split(",") if isinstance(written, str) else with_classes_named(list(written))
+    names = [name.strip() for name in given if name.strip()]
+    if not names:
+        raise TussleError(f"--algorithms names no algorithm; give some of {', '.join(known)}")
+    for name in names:
+        if name not in known and not is_own(name):
+            raise TussleError(f"--algorithms: {unknown('algorithm', name, known)}")
+    return list(dict.fromkeys(without_groups(names)))
+
+
+def _round_trip_times(written: "str | Sequence[str] | None") -> list[str]:
+    """Return those of the first and of the second flow; none if the profile decides."""
+    texts = written.split(",") if isinstance(written, str) else list(written or [])
+    texts = [text.strip() for text in texts]
+    if not texts:
+        return []
+    if len(texts) > _FLOWS:
+        raise TussleError("--rtt: give one round-trip time, or those of the first and of the second flow")
+    for text in texts:
+        _rtt_ns(text)
+    return [texts[0], texts[-1]]
+
+
+def _rtt_ns(written: str) -> int:
+    try:
+        return units.time(written)
+    except units.UnitError as error:
+        raise TussleError(f"--rtt: {error}") from None
+
+
+def _access(rtts: Sequence[str], flow: int) -> dict[str, Any]:
+    """Return the access link that adds to the shorter round-trip time what this flow has more."""
+    more_ns = _rtt_ns(rtts[flow]) - min(map(_rtt_ns, rtts)) if rtts else 0
+    return {"access": {"delay": f"{more_ns / 2 / _NS_PER_MS:.12g} ms"}} if more_ns else {}
+
+
+def _called(name: str) -> str:
+    """Name an algorithm without the folder of its file."""
+    reference = Reference.parse(name)
+    return f"{reference.file.name}:{reference.class_name}" if reference else name
+
+
+@contextmanager
+def _naming_options() -> Iterator[None]:
+    """Replace keys of the scenario in errors by the options that set them: the user wrote no scenario."""
+    options = {
+        "duration": "--duration",
+        "repetitions": "--repetitions",
+        "path.profile": "--profile",
+        "path.rtt": "--rtt",
+        "flows.1.start": "--stagger",
+    }
+    try:
+        yield
+    except TussleError as error:
+        sentences = str(error)
+        for key, option in options.items():
+            sentences = sentences.replace(f"scenario, {key}: ", f"{option}: ")
+        raise TussleError(sentences, error.details) from error
