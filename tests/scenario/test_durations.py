@@ -2,8 +2,7 @@
 
 import pytest
 
-from tussle.cli.matrix import REPETITIONS_OF_PAIRS
-from tussle.experiment._duration import chosen_duration
+from tussle.experiment import REPETITIONS_OF_PAIRS, chosen_duration
 from tussle.scenario import Bottleneck, Scenario
 from tussle.statistics import LEAST
 
