@@ -54,7 +54,7 @@ def _with_its_hosts(content: Content) -> Iterator[str]:
         lost = [each for each in ran if _holds(each, today) and not _holds(each, engine)]
         for found, hosts in ((gained, "the study's hosts"), (lost, "today's hosts")):
             if found:
-                yield f"With {hosts} only these hold on the {content.called[today]}: {_named(found)}."
+                yield f"With {hosts} only these hold on {_where(content, today)}: {_named(found)}."
 
 
 def _between_engines(content: Content) -> Iterator[str]:
@@ -69,7 +69,7 @@ def _between_engines(content: Content) -> Iterator[str]:
 def _tables(content: Content) -> Iterator[str]:
     for shown in content.tables[:_MOST_TABLES]:
         parts = [
-            f"{_agreement(shown, shown.scores[engine])} on the {content.called[engine]}"
+            f"{_agreement(shown, shown.scores[engine])} on {_where(content, engine)}"
             for engine in content.engines
             if shown.scores[engine].cells
         ]
@@ -92,8 +92,8 @@ def _decisive(content: Content) -> Iterator[str]:
         each = [_dependence(content, shown) for shown in content.sweeps if shown.engine == engine]
         if found := [words for words in each if words]:
             yield (
-                "The ranks depend on what the study does not give. On the "
-                f"{content.called[engine]}, their correlation is {'; '.join(found)}."
+                f"The ranks depend on what the study does not give. On {_where(content, engine)}, their "
+                f"correlation is {'; '.join(found)}."
             )
 
 
@@ -133,6 +133,12 @@ def _named(statements: Sequence[StatementShown]) -> str:
     says = [f"“{each.statement.says}”" for each in statements[:_MOST_NAMED]]
     more = len(statements) - len(says)
     return ", ".join(says) + (f", and {more} more" if more else "")
+
+
+def _where(content: Content, engine: str) -> str:
+    """Return the name of an engine after "on"."""
+    name = content.called[engine]
+    return f"the {name}" if engine.removesuffix(STUDY_HOSTS) == "sim" else name
 
 
 def _ran(shown: StatementShown, engine: str) -> bool:
