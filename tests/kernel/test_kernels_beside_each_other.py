@@ -38,7 +38,7 @@ def test_equal_kernels_have_equal_results_under_both_names(tmp_path: Path, copie
     assert made.returncode == 0, made.stderr
     assert "kernel = one" in made.stdout
     assert "kernel = other" in made.stdout
-    assert "`tussle compare out`" in made.stdout
+    assert "`tussle compare out`" in made.stderr
     dataset = Dataset.open(tmp_path / "out")
     assert dataset.provenance["engine"]["kernel"] == "one,other"
     assert "--kernel one,other" in dataset.provenance["command"]

@@ -68,12 +68,12 @@ def faults_of(answer: Answer) -> list[str]:
         found.append(f"status {answer.status}")
     if "Traceback" in answer.out + answer.problems:
         found.append("a traceback")
-    if answer.status == 2 and not answer.problems.strip():
-        found.append("refused without a sentence")
-    for line in answer.problems.splitlines():
-        if not line.startswith("tussle: "):
-            found.append(f"no sentence: {line[:200]!r}")
-        elif not line.isprintable():
+    lines = answer.problems.splitlines()
+    # Notes come before a refusal, and every other output of a command has nothing but notes here.
+    if answer.status == 2 and not (lines and lines[-1].startswith("tussle: ")):
+        found.append(f"refused without a sentence: {answer.problems[-200:]!r}")
+    for line in lines:
+        if not line.isprintable():
             found.append(f"not printable: {line[:200]!r}")
         elif len(line) > 2000:
             found.append(f"{len(line)} characters: {line[:200]!r}")

@@ -35,9 +35,10 @@ def worst(
     objective: Annotated[
         str,
         typer.Option(
-            metavar="harm|starvation|queue|utilisation|loss|unfairness",
-            help="What makes a scenario bad: harm to the victim, a flow without its share, a long queue, an "
-            "idle link, retransmissions, unequal goodputs.",
+            metavar="NAME",
+            help="What makes a scenario bad: harm (to the victim), starvation (a flow without its share), queue "
+            "(a long one), utilisation (an idle link), loss (retransmissions), or unfairness (unequal "
+            "goodputs).",
         ),
     ],
     victim: Annotated[
@@ -72,7 +73,7 @@ def worst(
             metavar="DIR",
             parser=folder_of,
             help="Folder of the results; it must not exist yet.",
-            show_default="results/worst-ALGORITHM-OBJECTIVE",
+            show_default="results/worst-X-OBJECTIVE",
         ),
     ] = None,
     workers: Workers = None,
