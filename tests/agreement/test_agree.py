@@ -37,7 +37,9 @@ def test_a_quarter_of_the_quick_grid_holds_every_bound(tmp_path):
 
 @pytest.mark.usefixtures("kernel")
 def test_both_engines_agree_with_each_setting_of_hosts(tussle_, tmp_path):
-    answer = tussle_("agree", "--hosts", "--cells", "1", "--seed", "32", "--algorithms", "cubic", "-o", "hosts")
+    answer = tussle_(
+        "agree", "--hosts", "--cells", "1", "--seed", "32", "--algorithms", "cubic", "-o", "hosts"
+    )
     assert answer.status == 0, answer.out
     folders = {folder.name for folder in (tmp_path / "hosts").iterdir()}
     assert folders == {folder_of(settings) for settings in HOSTS}

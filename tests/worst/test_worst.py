@@ -201,6 +201,22 @@ def test_every_objective_is_measured_in_the_default_space(name, planted):
     assert evaluator.runs == 8 * len(problem.pairs)
 
 
+@pytest.mark.parametrize(
+    ("measured", "reached"),
+    [
+        ([0.1, 0.9, 0.9, 0.1, 0.9], 0.1),
+        ([0.7, 0.9, 0.2, 0.8, 0.6], 0.6),
+        ([0.7, 0.9, 0.8, 0.6], 0.6),
+        ([0.7, 0.9, 0.8], float("-inf")),
+    ],
+)
+def test_a_scenario_is_as_bad_as_four_of_five_seeds_reach(measured, reached, planted, monkeypatch):
+    problem = Problem("vegas", "vegas", objective("starvation"), load_space(None, 2))
+    evaluator = Evaluator(problem, Execution(), planted)
+    monkeypatch.setattr(evaluator, "values", lambda *_: [measured])
+    assert evaluator.reliable([{}], seed=2) == [reached]
+
+
 ARGUMENTS = ("worst", "--algorithm", "vegas", "--objective", "starvation")
 
 

@@ -36,8 +36,8 @@ def worst(
         str,
         typer.Option(
             metavar="NAME",
-            help="What makes a scenario bad: harm (to the victim), starvation (a flow without its share), queue "
-            "(a long one), utilisation (an idle link), loss (retransmissions), or unfairness (unequal "
+            help="What makes a scenario bad: harm (to the victim), starvation (a flow without its share), "
+            "queue (a long one), utilisation (an idle link), loss (retransmissions), or unfairness (unequal "
             "goodputs).",
         ),
     ],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -25,6 +24,7 @@ from tussle.worst._space import Settings
 
 JOURNAL = "journal.jsonl"
 _BATCH = "batch"
+_REPETITIONS, _REACHED = 5, 4
 _DIGITS = 9
 """Digits of a badness behind the point: the last ones of a floating-point sum differ between processors."""
 
@@ -115,10 +115,18 @@ class Evaluator:
                 self.took_s += self._known[key].took_s
         return [[value for value in self._known[key].values if value is not None] for key in keys]
 
-    def medians(self, each: Sequence[Settings], repetitions: int, seed: int) -> list[float]:
-        """Return the median badness of each scenario; minus infinity where nothing could be measured."""
-        found = self.values(each, repetitions, seed)
-        return [statistics.median(values) if values else float("-inf") for values in found]
+    def once(self, each: Sequence[Settings], seed: int) -> list[float]:
+        """Return the badness of each scenario in one repetition; minus infinity where it is unknown."""
+        return [values[0] if values else float("-inf") for values in self.values(each, 1, seed)]
+
+    def reliable(self, each: Sequence[Settings], seed: int) -> list[float]:
+        """Return the badness that four of five repetitions of each scenario reach.
+
+        A scenario that is bad with every second seed would pass by its median too often, when many are tried.
+        Minus infinity where fewer than four could be measured.
+        """
+        found = self.values(each, _REPETITIONS, seed)
+        return [sorted(values)[-_REACHED] if len(values) >= _REACHED else float("-inf") for values in found]
 
     def _execute(self, new: dict[str, Settings], repetitions: int, seed: int) -> None:
         began = time.perf_counter()

@@ -43,8 +43,6 @@ _IDENTITY = "search.json"
 _LOCK = "lock"
 _FINALISTS = 5
 """Worst scenarios of the search that are repeated with other seeds, so that luck does not choose."""
-_SEEDS = 3
-"""Repetitions of finalists, and of scenarios while shrinking."""
 _REPETITIONS = 10
 _REPETITIONS_OF_CHECK = 3
 _USUAL = {"baseline": False, "cases": [], "record": {"samples": "100 ms", "events": False}}
@@ -127,7 +125,7 @@ def _searched(request: Request, evaluator: Evaluator, partial: Path) -> tuple[Re
     times: list[float] = []
 
     def evaluate(each: Sequence[Settings]) -> list[float]:
-        found = evaluator.medians(each, 1, problem.seed)
+        found = evaluator.once(each, problem.seed)
         times.extend([evaluator.took_s] * len(each))
         return found
 
@@ -145,7 +143,7 @@ def _searched(request: Request, evaluator: Evaluator, partial: Path) -> tuple[Re
     finalists = worst_of(trials, _FINALISTS)
     if not finalists:
         raise TussleError("no scenario of the search could be measured; give longer runs or another space")
-    repeated = evaluator.medians([each.settings for each in finalists], _SEEDS, problem.seed + 1)
+    repeated = evaluator.reliable([each.settings for each in finalists], problem.seed + 1)
     found_badness, at = max((value, -index) for index, value in enumerate(repeated))
     chosen = finalists[-at]
     request.say("shrinking")
@@ -153,7 +151,7 @@ def _searched(request: Request, evaluator: Evaluator, partial: Path) -> tuple[Re
         problem.space,
         chosen.settings,
         least(found_badness),
-        lambda each: evaluator.medians(each, _SEEDS, problem.seed + 1),
+        lambda each: evaluator.reliable(each, problem.seed + 1),
     )
     request.say("repetitions and comparison")
     compared, scenario = _compared(problem, simplest, (evaluator.execution, partial))
