@@ -6,7 +6,7 @@ use crate::net::path::LinkView;
 use crate::table::{Table, Values};
 
 /// Rows of the table so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
     link: Labels,
     time: Vec<Time>,

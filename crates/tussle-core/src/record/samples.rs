@@ -7,7 +7,7 @@ use crate::table::{Table, Values};
 use crate::tcp::State;
 
 /// Rows of the table so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
     flow: Vec<u32>,
     time: Vec<Time>,

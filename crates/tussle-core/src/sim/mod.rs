@@ -120,20 +120,42 @@ impl Simulation {
             if self.is_done {
                 return Ok(Progress::Done);
             }
-            let (at, component) = self.calendar.first();
-            self.now = at;
-            if component < self.elements.len() {
-                self.release(component);
-            } else if component < self.elements.len() + self.flows.len() {
-                self.wake_sender(component - self.elements.len());
-            } else if component < self.elements.len() + 2 * self.flows.len() {
-                self.wake_receiver(component - self.elements.len() - self.flows.len());
-            } else {
-                self.record()?;
-                self.is_done = self.now == self.recording.end;
-            }
+            self.step()?;
         }
-        Ok(if self.is_done { Progress::Done } else { Progress::Going })
+        Ok(self.progress())
+    }
+
+    /// Simulates all events before `until`. How a run is divided does not change its results.
+    ///
+    /// # Errors
+    /// An invariant is violated.
+    pub fn advance_to(&mut self, until: Time) -> Result<Progress, Violation> {
+        while !self.is_done && self.calendar.first().0 < until {
+            self.step()?;
+        }
+        Ok(self.progress())
+    }
+
+    fn progress(&self) -> Progress {
+        if self.is_done { Progress::Done } else { Progress::Going }
+    }
+
+    /// Simulates the next event.
+    #[inline]
+    fn step(&mut self) -> Result<(), Violation> {
+        let (at, component) = self.calendar.first();
+        self.now = at;
+        if component < self.elements.len() {
+            self.release(component);
+        } else if component < self.elements.len() + self.flows.len() {
+            self.wake_sender(component - self.elements.len());
+        } else if component < self.elements.len() + 2 * self.flows.len() {
+            self.wake_receiver(component - self.elements.len() - self.flows.len());
+        } else {
+            self.record()?;
+            self.is_done = self.now == self.recording.end;
+        }
+        Ok(())
     }
 
     /// Simulates to the end, and returns the tables.
@@ -159,6 +181,16 @@ impl Simulation {
             links: self.recording.links.table(),
             events: self.recording.events.table(names),
         }
+    }
+
+    /// Time of the last event.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The `samples` and `links` tables so far.
+    pub fn time_series(&self) -> [Table; 2] {
+        [self.recording.samples.clone().table(), self.recording.links.clone().table()]
     }
 
     /// Data packets that reached their receivers so far.
@@ -541,6 +573,35 @@ mod tests {
         assert_eq!(values(&outcome.flows, "delivered_bytes"), &Values::U64(vec![100_001]));
         assert_eq!(kinds(&outcome).first().map(String::as_str), Some("start"));
         assert_eq!(kinds(&outcome).last().map(String::as_str), Some("complete"));
+    }
+
+    #[test]
+    fn a_run_divided_at_any_times_has_the_same_tables() {
+        let run = described(&serde_json::json!({"bytes": 2_000_000}), "change");
+        let whole = Simulation::new(&run).unwrap().run_to_end().unwrap();
+        let mut divided = Simulation::new(&run).unwrap();
+        let mut until = Time::ZERO;
+        while divided.advance_to(until).unwrap() == Progress::Going {
+            assert!(divided.now() <= until, "an event at {} was before {until}", divided.now());
+            until = until + Time::from_ns(7_654_321);
+        }
+        assert_eq!(divided.finish(), whole);
+    }
+
+    #[test]
+    fn the_time_series_so_far_are_the_first_rows_of_the_whole() {
+        let run = described(&serde_json::json!({}), "change");
+        let whole = Simulation::new(&run).unwrap().run_to_end().unwrap();
+        let mut begun = Simulation::new(&run).unwrap();
+        begun.advance_to(Time::from_ns(2_000_000_000)).unwrap();
+        for (so_far, all) in begun.time_series().iter().zip([&whole.samples, &whole.links]) {
+            let (Values::F64(some), Values::F64(every)) = (values(so_far, "time_s"), values(all, "time_s"))
+            else {
+                panic!("times are numbers");
+            };
+            assert_eq!(some[..], every[..some.len()]);
+            assert!((100..every.len()).contains(&some.len()), "{} of {} rows", some.len(), every.len());
+        }
     }
 
     #[test]
