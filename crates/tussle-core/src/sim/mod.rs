@@ -583,7 +583,7 @@ mod tests {
         let mut until = Time::ZERO;
         while divided.advance_to(until).unwrap() == Progress::Going {
             assert!(divided.now() <= until, "an event at {} was before {until}", divided.now());
-            until = until + Time::from_ns(7_654_321);
+            until += Time::from_ns(7_654_321);
         }
         assert_eq!(divided.finish(), whole);
     }
