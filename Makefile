@@ -13,6 +13,7 @@ PYTEST = $(BIN)/pytest -n $(shell $(PYTHON) -c "import os; print(os.cpu_count() 
 PICTURE := docs/images/matrix.svg
 AGENT := python/tussle/_agent
 DRIVER := python/tussle/_driver.o
+IN_A_PAGE := python/tussle/_simulator.wasm.gz
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 DEMO_MATRIX := $(BIN)/tussle matrix --algorithms reno,cubic,bic,vegas --profile lan
@@ -23,8 +24,8 @@ help:  ## List the targets
 
 .PHONY: setup
 setup: .venv/.tools  ## Check what is needed, then install it and the command into .venv
-	@# Both builds end with steps on one core.
-	@$(MAKE) --no-print-directory -j2 .venv/.built $(DRIVER)
+	@# Each build ends with steps on one core.
+	@$(MAKE) --no-print-directory -j2 .venv/.built $(DRIVER) $(IN_A_PAGE)
 
 # Tools and libraries, as pyproject.toml declares them.
 .venv/.tools: pyproject.toml tools/prerequisites.sh
@@ -45,6 +46,10 @@ $(AGENT): $(RUST_SOURCES) kernel/driver/tussle.h tools/build-agent.sh
 # One script builds both.
 $(DRIVER): $(AGENT)
 	@test -e $@ || tools/build-agent.sh $(AGENT) $(DRIVER)
+
+# The simulator for web pages. A computer without the target of Rust goes without them.
+$(IN_A_PAGE): $(shell find crates/tussle-core/src crates/tussle-wasm -type f) Cargo.toml Cargo.lock tools/build-wasm.sh
+	@tools/build-wasm.sh $(IN_A_PAGE)
 
 .PHONY: demo
 demo: setup  ## Compare four algorithms on a LAN, each pair in both orders, and report
@@ -77,7 +82,6 @@ test: lint  ## Set up, lint, build kernels, run all tests, and say at the end wh
 	$(BIN)/tussle kernel build || $(KERNEL_OR_SKIP)
 	$(SAME_CASES) cargo test --workspace --locked --quiet
 	$(PYTEST)
-	@$(SAY_SKIPPED_WASM)
 
 # A failure is about the change at hand: the property tests try the same random cases every time.
 SAME_CASES := PROPTEST_RNG_SEED=1
@@ -101,11 +105,6 @@ check: setup  ## The short form of `make test`, in three minutes: format, lints,
 	$(SAME_CASES) cargo test -p tussle-core --locked --quiet
 	$(PYTEST) --quiet -m "not slow"
 
-# The simulator is to compile for a browser; nothing can be installed for that where rustup is not.
-WASM := wasm32-unknown-unknown
-HAS_WASM := $(wildcard $(shell rustc --print sysroot 2> /dev/null)/lib/rustlib/$(WASM))
-SAY_SKIPPED_WASM := $(if $(HAS_WASM),:,echo "skipped: the simulator on $(WASM); rustup target add $(WASM)")
-
 # Modules that a macro declares, which cargo fmt does not find.
 RUSTFMT := rustfmt --edition 2024 $(wildcard crates/tussle-core/src/net/path/*.rs crates/tussle-core/src/net/queue/*.rs)
 
@@ -123,7 +122,6 @@ lint: setup  ## Check format, lints, types, layers, spelling, words, and that re
 	$(BIN)/python tools/words.py
 	$(BIN)/python tools/reference.py --check
 	$(BIN)/python tools/algorithm_pages.py --check
-	$(if $(HAS_WASM),cargo check -p tussle-core --target $(WASM) --locked --quiet,@$(SAY_SKIPPED_WASM))
 
 .PHONY: fmt
 fmt: setup  ## Format Rust and Python

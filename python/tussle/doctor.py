@@ -14,6 +14,7 @@ from tussle.errors import TussleError
 from tussle.kernel import USUAL_NAME, built_kernel, kernel_names, make, qemu
 from tussle.kernel.agent import agent
 from tussle.kernel.debian import offered_packages
+from tussle.studio import packed_module
 
 _ROOT = 0
 
@@ -44,6 +45,10 @@ def _simulator() -> str:
 
 def _agent() -> str:
     return f"{agent()}: the engines kernel, netns and hosts, `tussle serve` and `tussle send`"
+
+
+def _studio() -> str:
+    return f"the simulator in a page, {len(packed_module()) / 1e3:.0f} kB: `tussle studio`, and reports"
 
 
 def _compiler() -> str:
@@ -100,6 +105,7 @@ def _boots(name: str) -> str:
 
 _PARTS: dict[str, Callable[[], str]] = {
     "simulator": _simulator,
+    "studio": _studio,
     "agent": _agent,
     "kernel build": _compiler,
     "netns": _netns,
@@ -107,6 +113,6 @@ _PARTS: dict[str, Callable[[], str]] = {
     "hosts": _program("ssh", "openssh-client", "the engine hosts"),
     "cluster": _cluster,
     "tshark": _program("tshark", "tshark", "reading `tussle export DIR packets`, also in tests"),
-    "chromium": _program("chromium", "chromium", "tests of the report in a browser"),
+    "chromium": _program("chromium", "chromium", "tests of the report and of the studio in a browser"),
     "valgrind": _program("valgrind", "valgrind", "tests that count the simulator's instructions"),
 }

@@ -31,6 +31,7 @@ _COMMANDS = {
     "suite": "suite:suite",
     "worst": "worst:worst",
     "export": "export:export",
+    "studio": "studio:studio",
     "script": "script:script",
     "list": "list_:show_list",
     "scenario": "scenario:app",
