@@ -35,6 +35,7 @@ from tussle.report._drawing import Drawing
 from tussle.report._kernels import changes, slices_in_words
 from tussle.report._matrix import VERDICTS, Matrix, anchors_of_pairs, matrices, quantities
 from tussle.report._tables import Table, flow_table, point_table
+from tussle.report._what_if import what_if
 from tussle.scenario import Scenario
 from tussle.scenario.host_elements import routers_in_words
 from tussle.scenario.hosts import hosts_in_words
@@ -113,6 +114,7 @@ def _render(dataset: Results, drawing: Drawing | None) -> str:
         config=CONFIG,
         verdicts=VERDICTS,
         library=library() if drawn.packed or overview else "",
+        what_if=what_if(dataset),
         metrics=REGISTRY.values(),
         origin=[
             fact for key in _ORIGIN for fact in _flat({key: dataset.provenance.get(key, "not recorded")})

@@ -27,6 +27,11 @@ def lessons() -> list[dict[str, Any]]:
     return tomllib.loads(_text("lessons.toml"))["lessons"]
 
 
+def simulator_script() -> str:
+    """Return the script that loads the simulator, for other pages."""
+    return _text("templates/simulator.js")
+
+
 def write(path: Path) -> Path:
     """Write the page as one file that needs no network.
 

@@ -11,6 +11,7 @@ async function show() {
     else link.removeAttribute("aria-current");
   }
   document.getElementById("heard").textContent = `Shown: ${chosen.querySelector("h2").textContent}`;
+  await offer(chosen);
   if (!chosen.dataset.drawn) await draw(chosen);
 }
 
