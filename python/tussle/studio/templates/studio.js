@@ -160,8 +160,8 @@ class Bench {
     const number = (value, digits) => (value === "" ? "–" : Number(value).toLocaleString("en", { maximumSignificantDigits: digits }));
     table.tBodies[0].replaceChildren(...rows.map((row, index) => {
       const share = total ? `${Math.round((100 * row.goodput_bit_per_s) / total)} %` : "–";
-      const resent = (100 * row.retransmitted_packets) / (Number(row.sent_packets) || 1);
-      const cells = [`${index + 1} ${row.algorithm}`, number(row.goodput_bit_per_s / 1e6, 3), share, `${number(resent, 2)} %`, number(row.rtt_mean_ms, 3)];
+      const retransmitted = (100 * row.retransmitted_packets) / (Number(row.sent_packets) || 1);
+      const cells = [`${index + 1} ${row.algorithm}`, number(row.goodput_bit_per_s / 1e6, 3), share, `${number(retransmitted, 2)} %`, number(row.rtt_mean_ms, 3)];
       return element("tr", {}, ...cells.map((text, at) => element(at ? "td" : "th", { textContent: text })));
     }));
     const { from_ns: from, to_ns: to } = this.simulation.run.steady;
