@@ -51,6 +51,10 @@ $(DRIVER): $(AGENT)
 $(IN_A_PAGE): $(shell find crates/tussle-core/src crates/tussle-wasm -type f) Cargo.toml Cargo.lock tools/build-wasm.sh
 	@tools/build-wasm.sh $(IN_A_PAGE)
 
+.PHONY: site
+site: setup  ## Build the documentation as a site with search, the studio and a sample report; build/site
+	$(BIN)/python tools/site_of_docs.py build/site
+
 .PHONY: demo
 demo: setup  ## Compare four algorithms on a LAN, each pair in both orders, and report
 	@rm -rf $(DEMO) $(DEMO).partial
