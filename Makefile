@@ -200,6 +200,10 @@ STUDY_SIZE := --full
 suites: setup  ## Test every algorithm of the simulator against RFC 9743 (half an hour), and write docs/suites
 	$(BIN)/python tools/suite_pages.py rfc9743 results/suites/rfc9743
 
+.PHONY: suites-on-linux
+suites-on-linux: setup  ## Test Linux's algorithms on Linux in virtual time against RFC 9743, and write docs/suites
+	$(BIN)/python tools/suite_pages.py rfc9743 results/suites/rfc9743-linux --engine kernel
+
 .PHONY: papers
 papers: setup  ## Run the published studies again (three hours); HTML into results/paper-STUDY, Markdown into docs/papers
 	set -e; $(foreach study,$(STUDIES),$(BIN)/tussle paper $(study) $(STUDY_SIZE) -o results/paper-$(study);)
