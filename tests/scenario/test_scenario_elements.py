@@ -189,6 +189,49 @@ def test_a_trace_overrides_the_rate_of_a_profile(tmp_path: Path):
     assert reverse[0]["rate_bit_per_s"] == 1_000_000
 
 
+def test_a_csv_of_rates_gives_the_opportunities_at_which_they_add_up_to_a_packet(tmp_path: Path):
+    """From 100 s: 1.2 Mbit/s, a packet each 10 ms, for 35 ms; nothing for 20 ms; 2.4 Mbit/s, one each 5 ms.
+
+    The first rate leaves half a packet, which the third completes 2.5 ms after 55 ms.
+    """
+    file = tmp_path / "5g.csv"
+    file.write_text("time_s,rate_mbit_per_s,cell\n100,1.2,a\n100.035,0,a\n\n100.055,2.4,b\n", "utf-8")
+    forward, _ = directions(scenario(path__rate=None, path__rtt="40 ms", path__trace=str(file)))
+    assert list(forward[0]["opportunities_ms"]) == [10, 20, 30, 58, 63, 68, 73]
+
+
+def test_a_csv_of_one_rate_is_that_rate(tmp_path: Path):
+    """50 Mbit/s for 2 s are 8333.3 packets, of which the last whole one leaves after 1999.92 ms."""
+    file = tmp_path / "even.csv"
+    file.write_text("0,50\n1,50\n", "utf-8")
+    made = scenario(path__rate=None, path__rtt="40 ms", path__trace=str(file))
+    assert len(directions(made)[0][0]["opportunities_ms"]) == 8333
+    assert runs_table(made.runs())["link_rate_bit_per_s"].item() == pytest.approx(50e6, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("time,rate\n0,x\n", 'line 2: "0,x" is not a time in seconds and a rate in Mbit/s'),
+        ("0,1\n1\n", 'line 2: "1" is not a time in seconds and a rate in Mbit/s'),
+        ("0,1\n0,1\n", "line 2: 0 s is not after the row above it"),
+        ("0,-1\n1,1\n", 'line 1: "0,-1" is no rate from 0 Mbit/s up'),
+        ("0,nan\n1,1\n", 'line 1: "0,nan" is no rate from 0 Mbit/s up'),
+        ("0,1\n", "has 1 rows of numbers; give two or more, of seconds and Mbit/s"),
+        ("", "has 0 rows of numbers; give two or more, of seconds and Mbit/s"),
+        ("0,0\n1,0\n", "never carries a packet of 1500 bytes; its rates are in Mbit/s"),
+        ("0,1e6\n9,1\n", "carries more than 10000000 packets; shorten it"),
+        ("0,1\n1e9,1\n", "lasts 2000000000 s; give at most 4294967 s"),
+    ],
+)
+def test_a_mistake_in_a_csv_of_rates_is_reported_with_its_line(tmp_path: Path, text: str, what: str):
+    trace = tmp_path / "bad.csv"
+    trace.write_text(text)
+    (sentence,) = mistakes(path__rate=None, path__trace=str(trace))
+    assert sentence.startswith("scenario, path.trace: bad.csv")
+    assert sentence.endswith(what)
+
+
 @pytest.mark.parametrize(
     ("text", "what"),
     [
@@ -262,7 +305,8 @@ def test_a_mistake_in_a_trace_file_is_reported_with_its_line(tmp_path: Path, tex
         ),
         (
             {"path__rate": None, "path__trace": "none.trace"},
-            'scenario, path.trace: there is no file "none.trace"; name one in mahimahi\'s format',
+            'scenario, path.trace: there is no file "none.trace"; name one in mahimahi\'s format, '
+            "or a .csv of seconds and Mbit/s",
         ),
         (
             {"path__rate": "5 Mbit/s", "path__wifi": {}},

@@ -130,10 +130,12 @@ class Path(Table):
     rate: Axis[Rate] | None = None
     """The rate of the bottleneck, which counts IP packets. Needed, unless a profile or a trace gives it."""
     trace: Axis[TraceFile] | None = None
-    """A recording of the bottleneck in mahimahi's format, instead of a rate. The file has one line for each
-    opportunity to send 1500 bytes, in ms, and repeats after the last line. Tussle looks for it beside the
-    scenario, then in the current folder. Limits by bandwidth-delay product or time follow from its mean rate.
-    Default: none."""
+    """A recording of the bottleneck, instead of a rate. In mahimahi's format the file has one line for each
+    opportunity to send 1500 bytes, in ms. A file whose name ends in ".csv" has rows of a time in seconds and
+    the rate from then on in Mbit/s, below a heading or none; further columns are ignored, and the last rate
+    lasts as long as the one before it. Either repeats after its last opportunity. Tussle looks for the file
+    beside the scenario, then in the current folder. Limits by bandwidth-delay product or time follow from the
+    mean rate. Default: none."""
     rtt: Axis[RoundTrip] | None = None
     """The round-trip time of the bottleneck with an empty queue, half of it in each direction. Needed, unless
     a profile gives it."""
