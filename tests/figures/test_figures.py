@@ -136,6 +136,29 @@ def test_an_unknown_value_is_not_drawn_as_zero(name: str):
         assert points["rtt_p95_ms"].min() == 79
 
 
+def test_the_spread_of_runs_is_the_ellipse_of_one_standard_deviation():
+    """Runs of 60, 80 and 100 ms at one goodput: a mean of 80, and a deviation of the square root of 800/3."""
+    data = matrix(["reno"], 3)
+    flows = data.flows.with_columns(
+        rtt_p95_ms=60.0 + 20.0 * (pl.col("run") % 3), goodput_bit_per_s=pl.lit(7e6)
+    )
+    tables = tables_in(draw("goodput_against_delay", replace(data, flows=flows)).to_dict())
+    (outlines,) = [table for table in tables if "outline" in table.columns]
+    one = outlines.filter(pl.col("outline") == "0 0")
+    assert len(one) == 49
+    assert one["rtt_ms"].max() == pytest.approx(80 + (800 / 3) ** 0.5, rel=1e-4)
+    assert one["rtt_ms"].min() == pytest.approx(80 - (800 / 3) ** 0.5, rel=1e-4)
+    assert set(one["mbit_per_s"].round(6)) == {7.0}
+
+
+def test_two_runs_or_equal_ones_have_no_ellipse():
+    equal = matrix(["reno"], 3)
+    flows = equal.flows.with_columns(rtt_p95_ms=80.0, goodput_bit_per_s=7e6)
+    for data in (matrix(["reno"], 2), replace(equal, flows=flows)):
+        tables = tables_in(draw("goodput_against_delay", data).to_dict())
+        assert all("outline" not in table.columns for table in tables)
+
+
 def test_hidden_outliers_are_not_drawn():
     data = matrix(["reno", "vegas"], 9)
     shown, hidden = (draw("box", data, View(metric="share", outliers=each)) for each in ("shown", "hidden"))

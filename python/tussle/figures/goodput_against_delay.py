@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import altair as alt
+import numpy as np
 import polars as pl
 
 from tussle.errors import TussleError
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._palette import GUIDE, algorithm_colour, algorithm_shape
-from tussle.figures._quantity import medians, quantity
+from tussle.figures._quantity import each_value, medians, quantity
 from tussle.figures._series import inline
 from tussle.figures._style import Y_AXIS_PX, layered, sized
 from tussle.figures._words import network_in_words
 from tussle.metrics import Tables
 
+_LEAST_RUNS = 3
+_CORNERS = 48
+
 
 def draw(tables: Tables, view: View) -> Chart:
-    """Draw a point for each flow of each point; medians over the repetitions."""
+    """Draw the median of each flow of each point over the repetitions, and the ellipse of its runs."""
     shown = _flows(tables)
+    outlines = _ellipses(tables, shown)
     if view.point is not None:
-        shown = shown.filter(pl.col("point") == view.point)
+        shown, outlines = (each.filter(pl.col("point") == view.point) for each in (shown, outlines))
     if shown.is_empty():
         raise TussleError("no flow of this dataset has both a goodput and a measured round-trip time.")
     names = shown["algorithm"].unique(maintain_order=True).to_list()
@@ -35,11 +40,13 @@ def draw(tables: Tables, view: View) -> Chart:
         alt.Color("algorithm", type="nominal", scale=colours, legend=legend),
         alt.Shape("algorithm", type="nominal", scale=shapes, legend=legend),
     )
-    remark = "; ".join(
-        filter(None, [network_in_words(tables) if _is_one(tables) else "", "medians of each flow"])
+    of_flows = (
+        "medians of each flow" if outlines.is_empty() else "medians of each flow, and the spread of its runs"
     )
+    remark = "; ".join(filter(None, [network_in_words(tables) if _is_one(tables) else "", of_flows]))
     title = alt.TitleParams("Goodput against delay", subtitle=remark)
-    return sized(layered(_better(), points), view.width_px, 0.5).properties(title=title)
+    layers = [_better()] if outlines.is_empty() else [_better(), _outlined(outlines, colours)]
+    return sized(layered(*layers, points), view.width_px, 0.5).properties(title=title)
 
 
 def _flows(tables: Tables) -> pl.DataFrame:
@@ -54,6 +61,59 @@ def _flows(tables: Tables) -> pl.DataFrame:
     flows = tables.flows.join(runs, on="run").select("point", "flow", "algorithm").unique().collect()
     assert found is not None  # noqa: S101 (there are two columns)
     return flows.join(found, on=["point", "flow"]).sort("point", "flow")
+
+
+def _ellipses(tables: Tables, shown: pl.DataFrame) -> pl.DataFrame:
+    """Return `point, outline, corner, algorithm, rtt_ms, mbit_per_s`: an ellipse for each flow that varies.
+
+    It is the contour, at one standard deviation, of the normal distribution that fits the runs best (RFC
+    7928, section 2.7, after Winstein, Transport architectures for an evolving Internet, 2014).
+    """
+    delay, goodput = (
+        each_value(quantity(name, tables), tables).rename({"value": name})
+        for name in ("rtt_p95_ms", "goodput")
+    )
+    runs = tables.runs.select("run", "point").collect()
+    values = delay.join(goodput, on=["run", "flow"]).join(runs, on="run").sort("point", "flow", "run")
+    angles = np.linspace(0, 2 * np.pi, _CORNERS + 1)
+    circle = np.stack([np.cos(angles), np.sin(angles)])
+    named = values.join(shown.select("point", "flow", "algorithm"), on=["point", "flow"])
+    found = []
+    for (point, flow, algorithm), runs_of_flow in named.group_by(
+        "point", "flow", "algorithm", maintain_order=True
+    ):
+        measured = runs_of_flow.select("rtt_p95_ms", "goodput").to_numpy()
+        if len(measured) < _LEAST_RUNS or np.ptp(measured, axis=0).max() == 0:
+            continue
+        sizes, axes = np.linalg.eigh(np.cov(measured, rowvar=False, bias=True))
+        x, y = measured.mean(axis=0)[:, None] + axes @ (np.sqrt(sizes.clip(0))[:, None] * circle)
+        outline = pl.DataFrame({"rtt_ms": x, "mbit_per_s": y}).select(pl.all().round_sig_figs(5))
+        found.append(
+            outline.select(
+                pl.lit(point, pl.UInt32).alias("point"),
+                pl.lit(f"{point} {flow}").alias("outline"),
+                # As text, by which charts order rows.
+                pl.Series("corner", [f"{corner:02}" for corner in range(_CORNERS + 1)]),
+                pl.lit(algorithm).alias("algorithm"),
+                pl.all(),
+            )
+        )
+    return pl.concat(found) if found else pl.DataFrame(schema={"point": pl.UInt32})
+
+
+def _outlined(outlines: pl.DataFrame, colours: alt.Scale) -> alt.Chart:
+    """Draw the ellipses as thin lines."""
+    return (
+        alt.Chart(inline(outlines.drop("point")))
+        .mark_line(strokeWidth=1, opacity=0.6)
+        .encode(
+            alt.X("rtt_ms", type="quantitative", title="95th percentile of the RTT (ms)"),
+            alt.Y("mbit_per_s", type="quantitative", title="goodput (Mbit/s)"),
+            alt.Color("algorithm", type="nominal", scale=colours),
+            alt.Detail("outline", type="nominal"),
+            alt.Order("corner", type="nominal"),
+        )
+    )
 
 
 def _is_one(tables: Tables) -> bool:
@@ -72,7 +132,8 @@ def _better() -> alt.Chart:
 FIGURE = Figure(
     name="goodput_against_delay",
     shows="Goodput of each flow against the 95th percentile of its round-trip times, by algorithm: above and "
-    "to the left is better.",
+    "to the left is better. With three repetitions or more, an ellipse shows the spread of a flow's runs: "
+    "one standard deviation of the normal distribution that fits them (RFC 7928, section 2.7).",
     needs=(),
     draw=draw,
 )
