@@ -13,11 +13,14 @@ from tussle.cli import main
 from tussle.errors import TussleError
 from tussle.kernel import Kernel, built_kernel
 
+pytest_plugins = ["in_a_page"]
+
 SLOW = {
     "test_cli",
     "test_cluster",
     "test_docs",
     "test_hosts",
+    "test_lessons",
     "test_mutated_datasets",
     "test_mutated_scenarios",
     "test_netns",
@@ -30,7 +33,10 @@ SLOW = {
     "test_serve_claims",
     "test_serve_floods",
     "test_speed",
+    "test_site",
     "test_strangers",
+    "test_studio",
+    "test_what_if",
     "test_wheel",
 }
 """Test files that start other programs or simulate for long: `make check` omits them."""

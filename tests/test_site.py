@@ -16,7 +16,6 @@ from site_of_docs import STUDIO, check  # noqa: E402
 pytestmark = pytest.mark.skipif(not is_built(), reason="the site needs the studio, which is not built")
 
 
-@pytest.mark.slow
 def test_the_site_has_every_page_of_the_contents_and_no_link_that_leads_nowhere(tmp_path: Path):
     built = subprocess.run(
         [sys.executable, ROOT / "tools" / "site_of_docs.py", tmp_path / "site"],

@@ -106,8 +106,8 @@ def test_each_step_has_an_answer_that_is_tested():
 @pytest.mark.parametrize(
     ("step", "claim"), list(zip(STEPS, CLAIMS, strict=True)), ids=[c.__name__ for c in CLAIMS]
 )
-def test_what_a_lesson_says_is_seen(page, file, step, claim):
-    page.goto(file.as_uri())
+def test_what_a_lesson_says_is_seen(page, studio_file, step, claim):
+    page.goto(studio_file.as_uri())
     finished(page)
     for lesson in page.query_selector_all(".lesson"):
         lesson.evaluate("each => { each.open = true; }")

@@ -53,22 +53,21 @@ def random_query(number: int) -> str:
 
 
 @pytest.mark.parametrize("number", range(2 * len(QUEUES)))
-def test_the_tables_of_a_random_set_up_are_those_of_the_command_line(page, file, tussle_, number):
-    opened(page, file, random_query(number))
+def test_the_tables_of_a_random_set_up_are_those_of_the_command_line(page, studio_file, tussle_, number):
+    opened(page, studio_file, random_query(number))
     tables = by_command_line(saved(page, "toml"), tussle_)
     for name, text in tables.items():
         assert saved(page, f"{name}.csv") == text, f"{name} of {random_query(number)}"
 
 
-def test_a_moved_slider_starts_a_run_whose_digest_is_that_of_the_command_line(page, file, tussle_):
-    opened(page, file, f"{SHORT}&flows=cubic,reno")
+def test_a_moved_slider_starts_a_run_whose_digest_is_that_of_the_command_line(page, studio_file, tussle_):
+    opened(page, studio_file, f"{SHORT}&flows=cubic,reno")
     page.wait_for_selector(".bench .digest:not(:empty)")
     before = page.inner_text(".bench .digest")
     page.focus("input[name=buffer]")
     page.keyboard.press("ArrowRight")
-    page.wait_for_selector(".bench .result", state="hidden")
+    page.wait_for_selector(f".bench .digest:not(:empty):not(:has-text('{before}'))")
     finished(page)
-    page.wait_for_selector(".bench .digest:not(:empty)")
     assert page.get_attribute("input[name=buffer]", "aria-valuetext") == "1.5 BDP"
     assert "buffer=1.5" in page.url
     toml = saved(page, "toml")
@@ -78,11 +77,11 @@ def test_a_moved_slider_starts_a_run_whose_digest_is_that_of_the_command_line(pa
     assert digest not in before
 
 
-def test_an_address_holds_both_set_ups_whole(page, file):
+def test_an_address_holds_both_set_ups_whole(page, studio_file):
     first = "rate=3.3&rtt=20&loss=0.13&queue=codel&duration=5&seed=7&cwnd=3&recovery=newreno&pacing=true"
     first += "&flows=bbr,vegas@1"
     second = "duration=6&ecn=true&offloads=true&flows=dctcp"
-    opened(page, file, f"{first}&and&{second}")
+    opened(page, studio_file, f"{first}&and&{second}")
     assert len(page.query_selector_all(".bench:not([hidden]) .result:not([hidden])")) == 2
     for name, query in {"a": first, "b": second}.items():
         pairs = dict(parse_qsl(query))
@@ -112,16 +111,16 @@ def test_an_address_holds_both_set_ups_whole(page, file):
         "flows=<img src=x>",
     ],
 )
-def test_an_address_with_impossible_values_has_the_usual_ones(page, file, query):
-    opened(page, file, query)
+def test_an_address_with_impossible_values_has_the_usual_ones(page, studio_file, query):
+    opened(page, studio_file, query)
     scenario = Scenario.from_dict(tomllib.loads(saved(page, "toml"))).to_dict()
     assert scenario["path"]["rate"] == "10 Mbit/s"
     assert scenario["path"]["queue"]["kind"] == "fifo"
     assert {flow["algorithm"] for flow in scenario["flows"]} <= {"cubic", "reno"}
 
 
-def test_time_stands_still_during_a_pause_and_advances_by_steps(page, file):
-    opened(page, file, f"{SHORT}&flows=cubic")
+def test_time_stands_still_during_a_pause_and_advances_by_steps(page, studio_file):
+    opened(page, studio_file, f"{SHORT}&flows=cubic")
     page.select_option("#speed", "1/100")
     page.click("#again")
     page.click("#play")
@@ -142,8 +141,8 @@ def clock(page: Page) -> float:
     return float(page.inner_text("#clock").removesuffix(" s"))
 
 
-def test_flows_are_added_and_removed(page, file):
-    opened(page, file, f"{SHORT}&flows=cubic")
+def test_flows_are_added_and_removed(page, studio_file):
+    opened(page, studio_file, f"{SHORT}&flows=cubic")
     assert page.is_disabled(".flow .remove")
     page.click(".add")
     page.select_option("select[name=algorithm-1]", "vegas")
@@ -159,9 +158,9 @@ def test_flows_are_added_and_removed(page, file):
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-def test_nothing_is_wider_than_the_window(page, file, size):
+def test_nothing_is_wider_than_the_window(page, studio_file, size):
     page.set_viewport_size(size)
-    opened(page, file, f"{SHORT}&flows=cubic,bbr,vegas&and&{SHORT}&flows=cubic")
+    opened(page, studio_file, f"{SHORT}&flows=cubic,bbr,vegas&and&{SHORT}&flows=cubic")
     page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     widths = page.eval_on_selector_all(
@@ -171,8 +170,8 @@ def test_nothing_is_wider_than_the_window(page, file, size):
     assert min(widths) > 250
 
 
-def test_every_control_is_reached_by_keys_and_has_a_name(page, file):
-    opened(page, file, f"{SHORT}&flows=cubic")
+def test_every_control_is_reached_by_keys_and_has_a_name(page, studio_file):
+    opened(page, studio_file, f"{SHORT}&flows=cubic")
     named = page.eval_on_selector_all(
         ".bench:not([hidden]) :is(input, select, button)",
         """all => all.map(each =>

@@ -92,8 +92,7 @@ def _ellipses(tables: Tables, shown: pl.DataFrame) -> pl.DataFrame:
             outline.select(
                 pl.lit(point, pl.UInt32).alias("point"),
                 pl.lit(f"{point} {flow}").alias("outline"),
-                # As text, by which charts order rows.
-                pl.Series("corner", [f"{corner:02}" for corner in range(_CORNERS + 1)]),
+                pl.Series("corner", range(_CORNERS + 1), dtype=pl.UInt32),
                 pl.lit(algorithm).alias("algorithm"),
                 pl.all(),
             )
@@ -111,7 +110,7 @@ def _outlined(outlines: pl.DataFrame, colours: alt.Scale) -> alt.Chart:
             alt.Y("mbit_per_s", type="quantitative", title="goodput (Mbit/s)"),
             alt.Color("algorithm", type="nominal", scale=colours),
             alt.Detail("outline", type="nominal"),
-            alt.Order("corner", type="nominal"),
+            alt.Order("corner", type="quantitative"),
         )
     )
 
