@@ -226,6 +226,17 @@ bench: setup  ## Measure speed and its parts, beside ns-2 and ns-3 where they ar
 speed: bench  ## Measure speed, and write the tables of docs/explanation/speed.md
 	$(BIN)/python benches/page.py
 
+.PHONY: gym-speed
+gym-speed: setup  ## Measure the steps a second of tussle.gym, and write them into docs/how-to/train-an-algorithm.md
+	$(BIN)/python benches/gym.py --write
+
+# An environment of its own: PyTorch is large, and nothing else needs it.
+.PHONY: gym-policy
+gym-policy: setup  ## Train the policy of tussle.gym with Stable-Baselines3 (two minutes, and gigabytes of packages)
+	test -x build/gym-policy/bin/python || $(PYTHON) -m venv build/gym-policy
+	build/gym-policy/bin/python -m pip install --quiet --disable-pip-version-check -r .venv/requirements.txt "stable-baselines3>=2.7"
+	PYTHONPATH=python build/gym-policy/bin/python tools/gym_policy.py
+
 FUZZ := cargo +nightly fuzz
 FUZZ_LIMITS = -- -max_total_time=$(FUZZ_SECONDS) -max_len=8192
 FUZZ_SEEDS_run := fuzz/seeds/run

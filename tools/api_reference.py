@@ -8,7 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 import tussle
+import tussle.gym
 from tussle.experiment import Execution
+from tussle.gym.policy import Policy
 
 _ELSEWHERE = {
     "Scenario": "The keys are those of [scenario files](scenario.md).",
@@ -37,6 +39,15 @@ def blocks() -> Iterator[str]:
     for name, cls in exported.items():
         if name not in functions:
             yield from _class(name, cls)
+
+
+def gym_blocks() -> Iterator[str]:
+    """Yield the blocks of the page of `tussle.gym`, environments first."""
+    yield _cleaned(inspect.cleandoc(tussle.gym.__doc__ or ""))
+    names = [*sorted(tussle.gym.__all__, key=lambda name: not name.endswith("Env"))]
+    for name in names:
+        yield from _class(name, getattr(tussle.gym, name), "tussle.gym")
+    yield from _class("Policy", Policy, "tussle.gym.policy")
 
 
 def _parsed(value: Any) -> Any:
@@ -103,9 +114,9 @@ def _written(argument: ast.arg, default: ast.expr | None) -> ast.AST:
     return ast.Name(ast.unparse(alone) + (f" = {ast.unparse(default)}" if default else ""))
 
 
-def _class(name: str, cls: type) -> Iterator[str]:
+def _class(name: str, cls: type, module: str = "tussle") -> Iterator[str]:
     node = _parsed(cls)
-    yield f"### tussle.{name}"
+    yield f"### {module}.{name}"
     yield "\n\n".join(filter(None, [_cleaned(ast.get_docstring(node) or ""), _ELSEWHERE.get(name, "")]))
     if name in _ONLY_ABOUT:
         return

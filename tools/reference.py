@@ -300,6 +300,15 @@ def _api() -> str:
     )
 
 
+def _gym() -> str:
+    return _page(
+        "Environments for learning",
+        "What `import tussle.gym` offers. "
+        "[Train an algorithm](../how-to/train-an-algorithm.md) shows it in use.",
+        *api_reference.gym_blocks(),
+    )
+
+
 def _members(members: Iterable[python_types.Member]) -> str:
     return _table(["", ""], ((f"`{each.name}{each.written}`", each.about) for each in members))
 
@@ -544,6 +553,7 @@ def _deviations() -> str:
 _PAGES: dict[str, Callable[[], str]] = {
     "cli.md": _cli,
     "api.md": _api,
+    "gym.md": _gym,
     "scenario.md": _scenario,
     "scenarios.md": _scenarios,
     "profiles.md": _profiles,

@@ -1,6 +1,6 @@
 """The simulator's core, written in Rust (crates/tussle-python)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, final
 
 from tussle.own_algorithms import Loaded
@@ -57,6 +57,46 @@ def random_packet_script(algorithm: str, seed: int, hosts_json: str = "{}") -> s
 
 def catalog() -> str:
     """Return the algorithms, queues and path elements that a run may name, as JSON."""
+
+def world_measurements() -> list[str]:
+    """Return the names of what agents measure, in the order of the columns of `Worlds.step`."""
+
+@final
+class Worlds:
+    """Simulations with agents, which advance together."""
+
+    def __new__(cls, count: int, agents: int, action: str, base: str = "cubic") -> Worlds:
+        """Make `count` empty places for worlds with `agents` agents each.
+
+        `action` is the meaning of actions: "window", in packets; "rate", in bit/s; or "factor", of the window
+        of the algorithm `base`. Raises ValueError for other words.
+        """
+
+    def begin(self, index: int, run_json: str, flows: Sequence[str]) -> None:
+        """Begin a run in the place `index`, and simulate until the first agent has connected.
+
+        Raises ValueError, with an explanation, if the run is invalid or has no such TCP flow.
+        """
+
+    def step(self, actions: Sequence[float], intervals_ns: Sequence[int]) -> bytes:
+        """Perform actions and simulate an interval in every world that is not over; return measurements.
+
+        `actions` has a number for each agent of each world; NaN leaves an agent as it is. `intervals_ns` has
+        one interval for each world; 0 leaves the world as it is. The result has 64-bit floats by world, agent
+        and measurement; those of worlds that did not advance are NaN.
+        """
+
+    def measure(self, index: int) -> bytes:
+        """Return what the agents of one world have measured so far, in the form of `step`."""
+
+    def is_done(self, index: int) -> bool:
+        """Return whether the run of a world is over, or none has begun."""
+
+    def finish(self, index: int) -> dict[str, ArrowTable]:
+        """End a run that is over, and return its tables flows, samples, links and events.
+
+        Raises ValueError if no run is over there.
+        """
 
 def version() -> str:
     """Return the version of Tussle."""

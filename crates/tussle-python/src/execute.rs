@@ -148,6 +148,6 @@ impl Prepared {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "map_err hands over the error")]
-fn violation(violation: Violation) -> PyErr {
+pub(crate) fn violation(violation: Violation) -> PyErr {
     InvariantViolation::new_err(violation.to_string())
 }

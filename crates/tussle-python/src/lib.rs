@@ -4,6 +4,7 @@
 mod arrow;
 mod catalog;
 mod execute;
+mod gym;
 mod own;
 mod script;
 
@@ -19,11 +20,19 @@ mod _core {
     #[pymodule_export]
     use crate::execute::{InvariantViolation, capture, check, execute, random_parts};
     #[pymodule_export]
+    use crate::gym::Worlds;
+    #[pymodule_export]
     use crate::own::{AckView, ControlView, FlowView, HookError, LostView};
     #[pymodule_export]
     use crate::script::{play_script, random_packet_script};
 
     use pyo3::pyfunction;
+
+    /// The names of the measurements that `Worlds.step` returns.
+    #[pyfunction]
+    fn world_measurements() -> Vec<&'static str> {
+        crate::gym::WORLD_MEASUREMENTS.to_vec()
+    }
 
     /// The version of Tussle.
     #[pyfunction]

@@ -22,6 +22,7 @@ mod endpoints;
 mod flow;
 mod random_parts;
 mod recording;
+mod steering;
 mod udp;
 
 pub use algorithms::AlgorithmFactory;

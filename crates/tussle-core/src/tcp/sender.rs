@@ -420,6 +420,24 @@ impl Sender {
         }
     }
 
+    /// Whether the connection is open.
+    pub fn is_established(&self) -> bool {
+        self.connection == Connection::Established
+    }
+
+    /// Sends what a change of `control` between events allows.
+    pub(crate) fn on_control_changed(&mut self, out: &mut Outbox) {
+        if let Some(pacer) = &mut self.pacer {
+            pacer.on_ack(&self.flow, &self.control);
+        }
+        self.update_offload();
+        self.retransmit_lost(out);
+        self.transmit(out);
+        if self.send_buffer.is_some() {
+            self.fill_buffer(out);
+        }
+    }
+
     /// Asks for the receive window, which may have opened by an ACK that was lost.
     /// [RFC 9293, 3.8.6.1](https://www.rfc-editor.org/rfc/rfc9293#section-3.8.6.1)
     fn probe_window(&mut self, out: &mut Outbox) {
