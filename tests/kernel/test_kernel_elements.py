@@ -39,6 +39,7 @@ ELEMENTS: dict[str, dict[str, Any]] = {
     "delay": {"delay_ns": 7 * _MS},
     "jitter": {"delay": UNIFORM, "order": "free"},
     "ramp": {"from_delay_ns": 0, "to_delay_ns": 20 * _MS, "begin_ns": 1000 * _MS, "end_ns": 3000 * _MS},
+    "rtt_series": {"steps": [{"until_ns": k * 100 * _MS, "delay_ns": k * _MS} for k in range(1, 11)]},
     "handover": {"delay": UNIFORM, "every_ns": 500 * _MS},
     "outage": {"up": {"constant_ns": 900 * _MS}, "down": {"constant_ns": 100 * _MS}, "while_down": "hold"},
     "aggregate": {"most_packets": 4, "hold_ns": 3 * _MS},

@@ -33,6 +33,16 @@ IN_A_RUN: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"begin_ns": S, "end_ns": 2 * S, "from_delay_ns": 0, "to_delay_ns": 5 * MS},
     ),
     (
+        {"kind": "rtt_series", "series": "rtt.csv"},
+        {
+            "steps": [
+                {"until_ns": S, "delay_ns": 0},
+                {"until_ns": 3 * S, "delay_ns": 15_500_000},
+                {"until_ns": 5 * S, "delay_ns": 2 * MS},
+            ]
+        },
+    ),
+    (
         {"kind": "handover", "every": "15 s", "delay": "uniform(0 ms, 9 ms)", "pause": "10 ms"},
         {
             "every_ns": 15 * S,
@@ -102,6 +112,14 @@ def with_everything(kind: str, *, defaults: bool) -> dict[str, Any]:
     return {"kind": kind, **needed, **(given if defaults else {})}
 
 
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The file that the example of `rtt_series` names, in the current folder."""
+    (tmp_path / "rtt.csv").write_text("time_s,rtt_ms\n5,40\n6,55.5\n8,42\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("recorded")
 @pytest.mark.parametrize("kind", ELEMENTS.by_name)
 def test_the_simulator_takes_every_setting_of_an_element_and_has_its_default(kind: str):
     """Results are equal with an explicit and with an implicit default."""
@@ -115,6 +133,7 @@ def test_the_simulator_takes_every_setting_of_an_element_and_has_its_default(kin
     assert found[0] == found[1]
 
 
+@pytest.mark.usefixtures("recorded")
 @pytest.mark.parametrize(("written", "element"), IN_A_RUN)
 def test_an_element_of_a_scenario_becomes_one_of_its_run(written: dict[str, Any], element: dict[str, Any]):
     forward, _ = directions(scenario(path__elements=[written]))
@@ -215,10 +234,10 @@ def test_a_csv_of_one_rate_is_that_rate(tmp_path: Path):
         ("time,rate\n0,x\n", 'line 2: "0,x" is not a time in seconds and a rate in Mbit/s'),
         ("0,1\n1\n", 'line 2: "1" is not a time in seconds and a rate in Mbit/s'),
         ("0,1\n0,1\n", "line 2: 0 s is not after the row above it"),
-        ("0,-1\n1,1\n", 'line 1: "0,-1" is no rate from 0 Mbit/s up'),
-        ("0,nan\n1,1\n", 'line 1: "0,nan" is no rate from 0 Mbit/s up'),
-        ("0,1\n", "has 1 rows of numbers; give two or more, of seconds and Mbit/s"),
-        ("", "has 0 rows of numbers; give two or more, of seconds and Mbit/s"),
+        ("0,-1\n1,1\n", 'line 1: "0,-1" is not a time and a rate in Mbit/s from 0 up'),
+        ("0,nan\n1,1\n", 'line 1: "0,nan" is not a time and a rate in Mbit/s from 0 up'),
+        ("0,1\n", "has 1 rows of numbers; give two or more, of seconds and a rate in Mbit/s"),
+        ("", "has 0 rows of numbers; give two or more, of seconds and a rate in Mbit/s"),
         ("0,0\n1,0\n", "never carries a packet of 1500 bytes; its rates are in Mbit/s"),
         ("0,1e6\n9,1\n", "carries more than 10000000 packets; shorten it"),
         ("0,1\n1e9,1\n", "lasts 2000000000 s; give at most 4294967 s"),
@@ -229,6 +248,42 @@ def test_a_mistake_in_a_csv_of_rates_is_reported_with_its_line(tmp_path: Path, t
     trace.write_text(text)
     (sentence,) = mistakes(path__rate=None, path__trace=str(trace))
     assert sentence.startswith("scenario, path.trace: bad.csv")
+    assert sentence.endswith(what)
+
+
+def test_a_series_of_rtts_beside_the_scenario_is_what_short_flows_measure(tmp_path: Path):
+    """40 ms for 1 s, 55.5 ms for 2 s, 42 ms for 2 s, and again; two packets take 0.25 ms at 100 Mbit/s."""
+    (tmp_path / "rtt.csv").write_text("5,40\n6,55.5\n8,42\n", "utf-8")
+    file = tmp_path / "mobile.toml"
+    element = '[[path.elements]]\nkind = "rtt_series"\nseries = "rtt.csv"\n\n[[flows]]'
+    file.write_text(WRITTEN.replace("[[flows]]", element), "utf-8")
+    made = Scenario.load(file)
+    assert Scenario.from_dict(made.to_dict()) == made
+    starts = ["100 ms", "1.1 s", "3.1 s", "5.1 s", "6.1 s"]
+    tables = made.to_dict() | {
+        "duration": "10 s",
+        "steady": {"from": "0 s"},
+        "flows": [{"algorithm": "reno", "bytes": "2 kB", "start": start} for start in starts],
+    }
+    measured = [flow["rtt_min_ms"] for flow in simulated(Scenario.from_dict(tables))["flows"]]
+    assert measured == pytest.approx([40, 55.5, 42, 40, 55.5], abs=0.3)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("0,40\n1,x\n", 'line 2: "1,x" is not a time in seconds and an RTT in ms'),
+        ("0,40\n1,-1\n", 'line 2: "1,-1" is not a time and an RTT in ms from 0 up'),
+        ("0,40\n", "has 1 rows of numbers; give two or more, of seconds and an RTT in ms"),
+        ("0,40\n1,1e6\n", "the RTTs are 40 to 1E+6 ms; they may differ by 100000 ms"),
+        ("0,1\n1e-9,1\n", "lasts less than a microsecond; its times are in seconds"),
+    ],
+)
+def test_a_mistake_in_a_series_of_rtts_is_reported_with_its_line(tmp_path: Path, text: str, what: str):
+    series = tmp_path / "bad.csv"
+    series.write_text(text)
+    (sentence,) = mistakes(path__elements=[{"kind": "rtt_series", "series": str(series)}])
+    assert sentence.startswith("scenario, path.elements.0.series: bad.csv")
     assert sentence.endswith(what)
 
 

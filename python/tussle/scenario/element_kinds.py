@@ -14,6 +14,7 @@ from tussle.scenario.fields import (
     Probability,
     RandomTime,
     Rate,
+    RttSeriesFile,
     Size,
     Time,
     WhileDown,
@@ -56,6 +57,15 @@ class Ramp(Element):
     """The one-way delay before the change."""
     to: Annotated[Axis[Delay] | None, NameInRun("to_delay")] = needed("50 ms")
     """The one-way delay after the change."""
+
+
+class RttSeries(Element):
+    """A recording of RTTs as a delay: what each is above the smallest of them is added to the path."""
+
+    kind: Literal["rtt_series"]
+    series: Annotated[Axis[RttSeriesFile] | None, NameInRun("steps")] = needed("rtt.csv")
+    """The file: a CSV with rows of a time in seconds and the RTT from then on in ms. After its last row it
+    starts again. `path.rtt` stands for the smallest RTT of the recording."""
 
 
 class Handover(Element):

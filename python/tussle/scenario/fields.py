@@ -15,7 +15,9 @@ from tussle.own_algorithms import is_own
 from tussle.profiles import profiles
 from tussle.scenario.buffers import BufferInRun
 from tussle.scenario.distributions import EXAMPLE, Distribution, run_distribution, size_distribution
-from tussle.scenario.traces import TraceError, read_trace
+from tussle.scenario.recordings import RecordingError
+from tussle.scenario.rtt_series import read_rtt_series
+from tussle.scenario.traces import read_trace
 
 _MOST_I64 = 2**63 - 1
 """TOML's integers end here."""
@@ -318,18 +320,24 @@ def packet_numbers(text: str) -> list[int]:
 PacketList = Annotated[str, BeforeValidator(_packet_list), _text_like("20, 40-45"), InRun("", packet_numbers)]
 
 
-def _trace(value: object) -> str:
-    if not isinstance(value, str):
-        raise refusal(f"{shown(value)} is not the name of a file; write it in quotes")
-    try:
-        read_trace(value)
-    except TraceError as error:
-        raise refusal(str(error)) from None
-    return value
+def _recording(read: Callable[[str], object]) -> Callable[[object], str]:
+    """Return a check of the name of a file that `read` reads."""
+
+    def check(value: object) -> str:
+        if not isinstance(value, str):
+            raise refusal(f"{shown(value)} is not the name of a file; write it in quotes")
+        try:
+            read(value)
+        except RecordingError as error:
+            raise refusal(str(error)) from None
+        return value
+
+    return check
 
 
-TraceFile = Annotated[
-    str, BeforeValidator(_trace), WithJsonSchema({"type": "string", "examples": ["recorded.trace"]})
+TraceFile = Annotated[str, BeforeValidator(_recording(read_trace)), _text_like("recorded.trace")]
+RttSeriesFile = Annotated[
+    str, BeforeValidator(_recording(read_rtt_series)), _text_like("rtt.csv"), InRun("", read_rtt_series)
 ]
 
 

@@ -26,8 +26,8 @@ from tussle.scenario.tables import Flow, Path, Record, Steady
 from tussle.scenario.text import (
     read_toml,
     with_own_algorithms_beside,
+    with_recordings_beside,
     with_settings,
-    with_traces_beside,
     without_empty_tables,
 )
 
@@ -117,7 +117,7 @@ class Scenario(Table):
         file = FilePath(path)
         source = f"scenario {file.name}"
         tables = with_own_algorithms_beside(file.parent, read_toml(file, source))
-        tables = with_traces_beside(file.parent, tables)
+        tables = with_recordings_beside(file.parent, tables)
         return cls.model_validate(tables, context={"source": source})
 
     @classmethod

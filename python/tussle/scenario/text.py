@@ -104,23 +104,34 @@ def _beside(folder: Path, algorithm: Any) -> Any:
     return str(reference.beside(folder)) if reference else algorithm
 
 
-def with_traces_beside(folder: Path, tables: dict[str, Any]) -> dict[str, Any]:
-    """Replace names of traces in `folder` by paths from the current folder."""
+def with_recordings_beside(folder: Path, tables: dict[str, Any]) -> dict[str, Any]:
+    """Replace names of recordings in `folder` by paths from the current folder."""
     path = tables.get("path")
     if not isinstance(path, dict):
         return tables
-    completed = _with_trace_beside(folder, path)
+    completed = _with_recordings_of(folder, path)
     if isinstance(path.get("reverse"), dict):
-        completed = {**completed, "reverse": _with_trace_beside(folder, path["reverse"])}
+        completed = {**completed, "reverse": _with_recordings_of(folder, path["reverse"])}
     return {**tables, "path": completed}
 
 
-def _with_trace_beside(folder: Path, direction: dict[str, Any]) -> dict[str, Any]:
-    if "trace" not in direction:
-        return direction
-    written = direction["trace"]
+def _with_recordings_of(folder: Path, direction: dict[str, Any]) -> dict[str, Any]:
+    completed = _with_file_beside(folder, direction, "trace")
+    elements = direction.get("elements")
+    if not isinstance(elements, list):
+        return completed
+    beside = [
+        _with_file_beside(folder, each, "series") if isinstance(each, dict) else each for each in elements
+    ]
+    return {**completed, "elements": beside}
+
+
+def _with_file_beside(folder: Path, table: dict[str, Any], key: str) -> dict[str, Any]:
+    if key not in table:
+        return table
+    written = table[key]
     beside = [_file_beside(folder, each) for each in (written if isinstance(written, list) else [written])]
-    return {**direction, "trace": beside if isinstance(written, list) else beside[0]}
+    return {**table, key: beside if isinstance(written, list) else beside[0]}
 
 
 def _file_beside(folder: Path, written: Any) -> Any:

@@ -5,7 +5,7 @@ use tussle_core::cc::REGISTRY;
 use tussle_core::net::path::{
     AggregateSpec, ArqSpec, Change, CorruptSpec, DelaySpec, DuplicateSpec, ElementKind, GilbertElliottSpec,
     HandoverSpec, JitterSpec, LinkSpec, LossListSpec, LossPeriodicSpec, LossSpec, Order, OutageSpec,
-    PolicerSpec, ProcessingSpec, RampSpec, TraceSpec, WhileDown, WifiSpec,
+    PolicerSpec, ProcessingSpec, RampSpec, RttSeriesSpec, RttStep, TraceSpec, WhileDown, WifiSpec,
 };
 use tussle_core::net::queue::{self, CodelSpec, FifoSpec, QueueSpec, RedSpec, ThresholdSpec};
 use tussle_core::run::application::{ApplicationSpec, ChunksSpec, OnOffSpec, RateSpec, RequestsSpec};
@@ -196,6 +196,14 @@ fn delaying() -> impl Strategy<Value = ElementKind> {
         (0..NS_PER_S, 1..NS_PER_S, delay_ns(), delay_ns()).prop_map(|(begin_ns, span_ns, from, to)| {
             let end_ns = begin_ns + span_ns;
             ElementKind::Ramp(RampSpec { begin_ns, end_ns, from_delay_ns: from, to_delay_ns: to })
+        }),
+        prop::collection::vec((1..NS_PER_S, delay_ns()), 1..20).prop_map(|lengths| {
+            let mut until_ns = 0;
+            let steps = lengths.into_iter().map(|(length_ns, delay_ns)| {
+                until_ns += length_ns;
+                RttStep { until_ns, delay_ns }
+            });
+            ElementKind::RttSeries(RttSeriesSpec { steps: steps.collect() })
         }),
         (10 * NS_PER_MS..NS_PER_S, distribution(), 0..10 * NS_PER_MS).prop_map(
             |(every_ns, delay, pause_ns)| {

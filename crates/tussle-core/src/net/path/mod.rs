@@ -46,6 +46,7 @@ elements! {
     Delay: delay,
     Jitter: jitter,
     Ramp: ramp,
+    RttSeries: rtt_series,
     Handover: handover,
     Outage: outage,
     Aggregate: aggregate,
@@ -84,6 +85,7 @@ pub use outage::{Spec as OutageSpec, WhileDown};
 pub use policer::Spec as PolicerSpec;
 pub use processing::Spec as ProcessingSpec;
 pub use ramp::Spec as RampSpec;
+pub use rtt_series::{Spec as RttSeriesSpec, Step as RttStep};
 pub use settings::{Delays, LinkSettings};
 use settings::{ElementSettings, highest_rate};
 pub use trace::Spec as TraceSpec;
