@@ -443,8 +443,9 @@ def _dataset() -> str:
         "Datasets",
         f"A dataset is the folder that `tussle run` and `tussle matrix` write (format {FORMAT}; 1 if no "
         "table is in parts). It has five Parquet tables, and `validity` where real hosts were measured; "
-        "`scenario.toml` as it was run; and `provenance.json` with versions, seed, engine, host, digests of "
-        "the tables, and the command that reproduces them. Column names contain the units.",
+        "`scenario.toml` as it was run, with its recordings in `recordings`; and `provenance.json` with "
+        "versions, seed, engine, host, digests of the files, and the command that reproduces them. Column "
+        "names contain the units.",
         f"With more than {RUNS_A_PART} runs, each table is a folder of files with {RUNS_A_PART} runs each: "
         "`flows/part-00000.parquet` and so on. The digest of the table is the same as that of one file.",
         *blocks,

@@ -128,7 +128,8 @@ def _frame(name: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 def _rate(run: Run) -> int:
-    return next(e["rate_bit_per_s"] for e in run["elements"] if e["name"] == "bottleneck")
+    bottleneck = next(e for e in run["elements"] if e["name"] == "bottleneck")
+    return bottleneck.get("rate_bit_per_s", 10_000_000)  # a recording has no one rate
 
 
 def _flow_row(run: Run, flow: int) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """Results as tables: a folder that every engine writes and that metrics, figures and reports read."""
 
+import atexit
 import json
 import os
+import shutil
 import tempfile
 from dataclasses import dataclass
 from itertools import chain
@@ -29,7 +31,7 @@ from tussle.dataset.schema import (
 )
 from tussle.displays import html_of
 from tussle.errors import TussleError, shown
-from tussle.scenario import BASELINE, Scenario
+from tussle.scenario import BASELINE, RECORDINGS, Scenario
 
 __all__ = [
     "ENGINE_TABLES",
@@ -105,7 +107,7 @@ class Dataset:
         folder = place(folder)
         with explained_elsewhere(folder, "read"):
             provenance = _provenance(folder)
-            scenario = _scenario(_present(folder / SCENARIO))
+            scenario = _scenario(folder, provenance)
             tables = {
                 name: _table(_files(folder, table, provenance), table)
                 for name, table in _present_tables(provenance).items()
@@ -157,7 +159,8 @@ def verify(folder: str | os.PathLike[str]) -> None:
         provenance = _provenance(folder)
         written = {SCENARIO: provenance["scenario_sha256"], **provenance["files_sha256"]}
         tables = _present_tables(provenance).values()
-        files = [_present(folder / SCENARIO), *(f for t in tables for f in _files(folder, t, provenance))]
+        files = [_present(folder / SCENARIO), *_recordings(folder, provenance)]
+        files += [file for table in tables for file in _files(folder, table, provenance)]
         for path in files:
             if file_digest(path) != written.get(path.relative_to(folder).as_posix()):
                 raise TussleError(
@@ -205,13 +208,30 @@ def _present_tables(provenance: dict[str, Any]) -> dict[str, Table]:
     return TABLES | optional
 
 
-def _scenario(path: Path) -> Scenario:
-    if not is_remote(path):
-        return Scenario.load(path)
-    with tempfile.TemporaryDirectory(prefix="tussle-") as folder:
-        copy = Path(folder) / SCENARIO
-        copy.write_bytes(path.read_bytes())
-        return Scenario.load(copy)
+def _recordings(folder: Path, provenance: dict[str, Any]) -> list[Path]:
+    """Return the copies of recordings in a dataset; raises TussleError when one is missing."""
+    names = [name.split("/") for name in provenance["files_sha256"] if name.startswith(f"{RECORDINGS}/")]
+    if outside := [name for name in names if ".." in name]:
+        raise _damaged(folder / PROVENANCE, f"{shown('/'.join(outside[0]))} is not a file of the dataset")
+    files = [folder.joinpath(*name) for name in names]
+    for file in files:
+        if not file.is_file():
+            raise _incomplete(folder, file.relative_to(folder).as_posix())
+    return files
+
+
+def _scenario(folder: Path, provenance: dict[str, Any]) -> Scenario:
+    files = [_present(folder / SCENARIO), *_recordings(folder, provenance)]
+    if not is_remote(folder):
+        return Scenario.load(files[0])
+    # Until Python ends: whoever resolves a run of the scenario reads its recordings.
+    downloaded = Path(tempfile.mkdtemp(prefix="tussle-"))
+    atexit.register(shutil.rmtree, downloaded, ignore_errors=True)
+    for file in files:
+        copy = downloaded.joinpath(*file.relative_to(folder).parts)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(file.read_bytes())
+    return Scenario.load(downloaded / SCENARIO)
 
 
 def _files(folder: Path, table: Table, provenance: dict[str, Any]) -> list[Path]:

@@ -5,7 +5,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,8 @@ class Contents:
 
     In several parts if there are more than `RUNS_A_PART` runs; each part is a file.
     """
+    recordings: Mapping[str, Path] = field(default_factory=dict)
+    """The recordings that the scenario names, by the paths of their copies in the folder."""
 
 
 def save(folder: Path, contents: Contents, staging: Path | None = None) -> None:
@@ -124,7 +126,13 @@ def _fill(staging: Path, contents: Contents) -> None:
         results[name] = table_digest(scan_parquet(list(written.values())))
         files |= {file: file_digest(path) for file, path in written.items()}
     digests = {"digest": digest(results), "results_sha256": results, "files_sha256": files}
-    facts = {"format": FORMAT if len(files) > len(results) else 1, **contents.provenance, **digests}
+    in_parts = len(files) > len(results)
+    for file, source in contents.recordings.items():
+        copy = staging / file
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, copy)
+        files[file] = file_digest(copy)
+    facts = {"format": FORMAT if in_parts else 1, **contents.provenance, **digests}
     (staging / PROVENANCE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     for path in [*staging.rglob("*"), staging]:
         flush(path)

@@ -125,7 +125,7 @@ def _render(dataset: Results, drawing: Drawing | None) -> str:
             if key not in _ORIGIN
             for fact in _flat({key: value})
         ],
-        scenario=dataset.scenario.to_toml(),
+        scenario=dataset.scenario.to_stored_toml(),
     )
 
 

@@ -3,12 +3,14 @@
 from tussle.scenario.baseline import BASELINE
 from tussle.scenario.bottleneck import Bottleneck
 from tussle.scenario.model import PlannedRun, Point, Scenario
+from tussle.scenario.named_files import RECORDINGS
 from tussle.scenario.ready import ready_scenario, ready_scenarios
 from tussle.scenario.resolve import seed_of
 from tussle.scenario.text import value_of_text
 
 __all__ = [
     "BASELINE",
+    "RECORDINGS",
     "Bottleneck",
     "PlannedRun",
     "Point",

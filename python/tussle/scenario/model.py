@@ -18,18 +18,18 @@ from tussle.scenario.baseline import alone, baseline_flows
 from tussle.scenario.cases import Case, case_axes, misplaced_keys
 from tussle.scenario.fields import Axis, Line, PositiveTime, Repetitions, Seed, Switch, Time
 from tussle.scenario.hosts import Hosts
+from tussle.scenario.named_files import (
+    names_recording,
+    recording_names,
+    with_files_beside,
+    with_stored_recordings,
+)
 from tussle.scenario.problems import problems_of
 from tussle.scenario.randomness import REPETITIONS, random_parts
 from tussle.scenario.resolve import problems_between_fields, resolve, seed_of
 from tussle.scenario.table import Table
 from tussle.scenario.tables import Flow, Path, Record, Steady
-from tussle.scenario.text import (
-    read_toml,
-    with_own_algorithms_beside,
-    with_recordings_beside,
-    with_settings,
-    without_empty_tables,
-)
+from tussle.scenario.text import read_toml, with_settings, without_empty_tables
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,7 @@ class Scenario(Table):
         """
         file = FilePath(path)
         source = f"scenario {file.name}"
-        tables = with_own_algorithms_beside(file.parent, read_toml(file, source))
-        tables = with_recordings_beside(file.parent, tables)
+        tables = with_files_beside(file.parent, read_toml(file, source))
         return cls.model_validate(tables, context={"source": source})
 
     @classmethod
@@ -153,6 +152,17 @@ class Scenario(Table):
         """Return the text of a file; loading it gives a scenario equal to this one."""
         return tomlkit.dumps(self.to_dict())
 
+    def recordings(self) -> dict[str, str]:
+        """Return the paths of the recordings that this scenario names, each with its name in results.
+
+        The name is the shortest end of the path that no other recording here has.
+        """
+        return recording_names(self.to_dict())
+
+    def to_stored_toml(self) -> str:
+        """Return the text of a file that has its recordings beside it, in the folder `recordings`."""
+        return tomlkit.dumps(with_stored_recordings(self.to_dict(), self.recordings()))
+
     def set(self, key: str, value: Any) -> Self:
         """Return this scenario with another value at `key`, such as `path.rate` or `flows.0.algorithm`."""
         return self.with_settings({key: value})
@@ -167,14 +177,22 @@ class Scenario(Table):
 
     def points(self) -> list[Point]:
         """Return one point for each combination of the axes."""
-        if not self.cases:
-            return [Point(index, *chosen) for index, chosen in enumerate(combinations(self))]
-        chosen = [
-            (case_axes(case) | axes, scenario)
-            for case, with_case in self._with_cases("scenario")
-            for axes, scenario in combinations(with_case)
+        recordings = self.recordings()
+
+        def named(axes: dict[str, str]) -> dict[str, str]:
+            return {key: recordings[at] if names_recording(key) else at for key, at in axes.items()}
+
+        return [
+            Point(index, named(axes), scenario) for index, (axes, scenario) in enumerate(self._combinations())
         ]
-        return [Point(index, *each) for index, each in enumerate(chosen)]
+
+    def _combinations(self) -> Iterator[tuple[dict[str, str], Self]]:
+        """Yield the values of the axes, as written, and the scenario with them in place."""
+        if not self.cases:
+            yield from combinations(self)
+        for case, with_case in self._with_cases("scenario"):
+            for axes, scenario in combinations(with_case):
+                yield case_axes(case) | axes, scenario
 
     def runs(self) -> list[PlannedRun]:
         """Return every run, ready for an engine: the repetitions of each point, then the baseline runs."""

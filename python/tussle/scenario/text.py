@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from tussle.errors import TussleError, shown
-from tussle.own_algorithms import Reference, is_plain_file
 from tussle.scenario.files import read_bounded
 
 _MOST_MIB = 4
@@ -80,62 +79,6 @@ def _with_value(at: Any, keys: list[str], value: Any) -> Any:
         return [*at[:index], _with_value(at[index], rest, value), *at[index + 1 :]]
     table = at if isinstance(at, Mapping) else {}
     return {**table, key: _with_value(table.get(key), rest, value)}
-
-
-def with_own_algorithms_beside(folder: Path, tables: dict[str, Any]) -> dict[str, Any]:
-    """Replace names of algorithms' Python files in `folder` by paths from the current folder."""
-    flows = tables.get("flows")
-    if not isinstance(flows, list):
-        return tables
-    return {**tables, "flows": [_with_own_beside(folder, flow) for flow in flows]}
-
-
-def _with_own_beside(folder: Path, flow: Any) -> Any:
-    if not isinstance(flow, dict) or "algorithm" not in flow:
-        return flow
-    written = flow["algorithm"]
-    if isinstance(written, list):
-        return {**flow, "algorithm": [_beside(folder, each) for each in written]}
-    return {**flow, "algorithm": _beside(folder, written)}
-
-
-def _beside(folder: Path, algorithm: Any) -> Any:
-    reference = Reference.parse(algorithm) if isinstance(algorithm, str) else None
-    return str(reference.beside(folder)) if reference else algorithm
-
-
-def with_recordings_beside(folder: Path, tables: dict[str, Any]) -> dict[str, Any]:
-    """Replace names of recordings in `folder` by paths from the current folder."""
-    path = tables.get("path")
-    if not isinstance(path, dict):
-        return tables
-    completed = _with_recordings_of(folder, path)
-    if isinstance(path.get("reverse"), dict):
-        completed = {**completed, "reverse": _with_recordings_of(folder, path["reverse"])}
-    return {**tables, "path": completed}
-
-
-def _with_recordings_of(folder: Path, direction: dict[str, Any]) -> dict[str, Any]:
-    completed = _with_file_beside(folder, direction, "trace")
-    elements = direction.get("elements")
-    if not isinstance(elements, list):
-        return completed
-    beside = [
-        _with_file_beside(folder, each, "series") if isinstance(each, dict) else each for each in elements
-    ]
-    return {**completed, "elements": beside}
-
-
-def _with_file_beside(folder: Path, table: dict[str, Any], key: str) -> dict[str, Any]:
-    if key not in table:
-        return table
-    written = table[key]
-    beside = [_file_beside(folder, each) for each in (written if isinstance(written, list) else [written])]
-    return {**table, key: beside if isinstance(written, list) else beside[0]}
-
-
-def _file_beside(folder: Path, written: Any) -> Any:
-    return str(folder / written) if isinstance(written, str) and is_plain_file(folder / written) else written
 
 
 def without_empty_tables(tables: dict[str, Any]) -> dict[str, Any]:

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import tussle
 from tussle.dataset import FORMAT, Contents, Dataset, save
+from tussle.dataset.digest import file_digest
 from tussle.dataset.files import refuse_existing
 from tussle.dataset.places import here, is_remote, place
 from tussle.engines import Engine, engine
 from tussle.errors import TussleError
 from tussle.own_algorithms import files_sha256, is_own
 from tussle.provenance import Origin, provenance
-from tussle.scenario import PlannedRun, Scenario
+from tussle.scenario import RECORDINGS, PlannedRun, Scenario
 from tussle.sweep.cluster import Cluster, Needs, connected
 from tussle.sweep.dispatch import Dispatch, Limits, which
 from tussle.sweep.merge import merged
@@ -87,8 +88,11 @@ def _swept(scenario: Scenario, folder: Path, means: _Means) -> Dataset:
     settings = means.settings
     plan = runs_of(scenario, settings.engine)
     own_algorithms = _own_algorithms(plan)
-    origin = Origin(scenario.to_toml(), scenario.seed, settings.engine.about(), own_algorithms)
-    with open_partial(here(folder), _identity(origin)) as partial:
+    recordings = {path: f"{RECORDINGS}/{name}" for path, name in scenario.recordings().items()}
+    recorded = _digests(recordings)
+    origin = Origin(scenario.to_stored_toml(), scenario.seed, settings.engine.about(), own_algorithms)
+    identity = _identity(origin, {recordings[path]: digest for path, digest in recorded.items()})
+    with open_partial(here(folder), identity) as partial:
         finished = partial.finished()
         pending = [planned for planned in ordered(plan, settings.order) if planned.index not in finished]
         _check(settings.engine, pending)
@@ -99,20 +103,22 @@ def _swept(scenario: Scenario, folder: Path, means: _Means) -> Dataset:
             settings.progress.repeat(partial.discarded)
         with _saying_what_is_kept(partial):
             _execute(pending, partial, means)
-            _refuse_changed(own_algorithms, _own_algorithms(plan))
+            _refuse_changed(own_algorithms | recorded, _own_algorithms(plan) | _digests(recordings))
             settings.progress.merge()
             tables = merged(partial.pieces(), plan)
             # The command of a remote dataset is repeated in its local copy.
             named = Path(folder.name) if is_remote(folder) else folder
-            contents = Contents(origin.scenario_toml, provenance(origin, named), tables)
+            copies = {copy: Path(path) for path, copy in recordings.items()}
+            contents = Contents(origin.scenario_toml, provenance(origin, named), tables, copies)
             save(folder, contents, staging=partial.folder / "dataset")
         partial.remove()
     return Dataset.open(folder)
 
 
-def _identity(origin: Origin) -> Mapping[str, object]:
+def _identity(origin: Origin, recordings: Mapping[str, str]) -> Mapping[str, object]:
     return {
         SCENARIO_OF_IDENTITY: origin.scenario_toml,
+        "recordings": dict(recordings),
         "engine": dict(origin.engine),
         "own algorithms": dict(origin.own_algorithms),
         "tussle version": tussle.__version__,
@@ -128,6 +134,14 @@ def own_algorithms(scenario: Scenario, engine: Engine) -> dict[str, str]:
 def _own_algorithms(plan: Iterable[PlannedRun]) -> dict[str, str]:
     """Return the digests of the Python files of users' own algorithms."""
     return files_sha256(_own(plan))
+
+
+def _digests(files: Iterable[str]) -> dict[str, str]:
+    """Return the digest of each file; raises TussleError if one cannot be read."""
+    try:
+        return {file: file_digest(Path(file)) for file in files}
+    except OSError as error:
+        raise TussleError(f"{error.filename} cannot be read ({error.strerror}); put it back") from error
 
 
 def _own(plan: Iterable[PlannedRun]) -> list[str]:
