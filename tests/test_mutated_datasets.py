@@ -14,6 +14,7 @@ from tussle.scenario import Scenario
 from tussle.sweep import SweepSettings, sweep
 
 ALL = mutations(full=200, every=6)
+KEPT = mutations(full=200, every=19)
 EVERY_COMMAND = os.environ.get("TUSSLE_MUTATIONS") == "all"
 CHEAP = [
     ["export", "mutated", "flows", "-o", "new.csv"],
@@ -86,3 +87,33 @@ def faults_after(made: Mutation, words: list[str], call: Callable[..., Answer], 
         Path(name).unlink()
     found += [f"{made.description}, {' '.join(words[:3])}: {fault}" for fault in faults]
     return answer
+
+
+KEEPING = {
+    "suite": (
+        "suite rfc9743 --only persistent-loss --algorithm reno -o made",
+        "made/runs/persistent-loss/candidate",
+    ),
+    "paper": ("paper lan-pairs --quick --part tick --algorithms reno,cubic -o made", "made/sim/tick"),
+}
+"""Commands that go on with the datasets in their folder, and one of these."""
+
+
+@pytest.mark.parametrize(("words", "kept"), KEEPING.values(), ids=KEEPING)
+def test_a_command_that_goes_on_with_its_datasets_refuses_mutated_ones(
+    words: str, kept: str, whole: Path, tussle_: Callable[..., Answer]
+):
+    assert tussle_(*words.split()).status in (0, 1)
+    Path("made").rename("intact")
+    found: list[str] = []
+    for number in KEPT:
+        shutil.copytree("intact", "made")
+        made = mutate(number, Place(Path(kept), whole / "alone"))
+        with patience():
+            answer = tussle_(*words.split())
+        faults = faults_of(answer)
+        if made.wrong and answer.status != 2:
+            faults.append("accepted")
+        found += [f"{made.description}: {fault}" for fault in faults]
+        shutil.rmtree("made")
+    assert found == []

@@ -4,6 +4,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -73,6 +74,19 @@ def test_help_fits_and_cuts_no_word(in_terminal, monkeypatch, command: tuple[str
     assert too_long(narrow) == []
     monkeypatch.setenv("COLUMNS", "400")
     assert cut(narrow, in_terminal(*command, "--help").out) == set()
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_paragraphs_of_help_fill_their_lines(in_terminal, command: tuple[str, ...]):
+    """A line ends where the next word does not fit, or where the paragraph does."""
+    above_boxes = in_terminal(*command, "--help").out.partition("╭")[0]
+    lines = [line.rstrip() for line in above_boxes.splitlines()]
+    early = [
+        (line, following)
+        for line, following in pairwise(lines)
+        if line and following and len(f"{line} {following.split()[0]}") < COLUMNS
+    ]
+    assert early == []
 
 
 @pytest.mark.parametrize("kind", [kind for kind in LISTS if kind != "kernels"])

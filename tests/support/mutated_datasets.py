@@ -245,23 +245,21 @@ def scenario(roll: random.Random, place: Place) -> Mutation:
     """Replace the scenario by another than the one that was run, or remove it."""
     file = place.folder / SCENARIO
     text = file.read_text("utf-8")
-    old, new = roll.choice(
-        [
-            ('duration = "6s"', 'duration = "-6 s"'),
-            ('duration = "6s"', 'duration = "60 h"'),
-            ('"reno"', '"\\u001b[2J"'),
-            ('"reno"', '"nowhere.py:Mine"'),
-            ("question =", "name ="),
-            ("question =", 'question = "[/red]<script>\\u001b[2J"\n#'),
-            ("[[flows]]", "[[cases]]"),
-            ('profile = "lan"', 'profile = "dsl"'),
-            ('profile = "lan"', 'trace = "/dev/zero"'),
-            ("repetitions = 1", "repetitions = 7"),
-            (text, ""),
-            (text, "\x00"),
-        ]
-    )
-    assert old in text, old
+    changes = [
+        ('duration = "6s"', 'duration = "-6 s"'),
+        ('duration = "6s"', 'duration = "60 h"'),
+        ('"reno"', '"\\u001b[2J"'),
+        ('"reno"', '"nowhere.py:Mine"'),
+        ("question =", "name ="),
+        ("question =", 'question = "[/red]<script>\\u001b[2J"\n#'),
+        ("[[flows]]", "[[cases]]"),
+        ('profile = "lan"', 'profile = "dsl"'),
+        ('profile = "lan"', 'trace = "/dev/zero"'),
+        ("repetitions = 1", "repetitions = 7"),
+        (text, ""),
+        (text, "\x00"),
+    ]
+    old, new = roll.choice([(old, new) for old, new in changes if old in text])
     file.write_text(text.replace(old, new), "utf-8")
     digests_match(place.folder)
     harmless = ("60 h", "[/red]", "dsl", "nowhere", "= 7")

@@ -27,6 +27,7 @@ from tussle.worst import (
     search,
 )
 from tussle.worst._evaluate import Evaluator
+from tussle.worst._journal import JOURNAL, Found, append_journal, read_journal, repair_journal
 
 PLANTED = """
 from tussle.algorithm import Algorithm
@@ -160,7 +161,7 @@ def test_a_killed_search_resumes_and_ends_with_the_same_bytes(planted):
     words += ["--within", "space.toml", "--budget", "48", "--workers", "1", "-o", "out"]
     code = "from tussle.cli import main; main()"
     process = subprocess.Popen([sys.executable, "-c", code, *words], stderr=subprocess.DEVNULL)
-    journal = partial_of(planted / "out") / "journal.jsonl"
+    journal = partial_of(planted / "out") / JOURNAL
     while not journal.exists():
         assert process.poll() is None
         time.sleep(0.01)
@@ -179,6 +180,38 @@ def test_a_search_does_not_resume_another_one(planted):
     (stopped / "search.json").write_text(json.dumps({"algorithm": "cubic"}))
     with pytest.raises(TussleError, match=r"out\.partial holds a search with another algorithm"):
         search(request(16), planted / "out", Execution(workers=1))
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x00" * 9, b"\xff", b"[]", b"{", b"[" * 100_000])
+def test_a_search_with_a_damaged_identity_begins_anew(planted, damage: bytes):
+    stopped = partial_of(planted / "out")
+    append_journal(stopped, {"a scenario": Found([0.5], 1, 0.1)})
+    (stopped / "search.json").write_bytes(damage)
+    found(planted / "out")
+    found(planted / "whole")
+    assert content(planted / "out") == content(planted / "whole")
+
+
+def test_a_journal_is_read_up_to_its_first_damaged_line(tmp_path):
+    """Whichever bit of its second line flips, and wherever its file was cut, what is read was written."""
+    written = {f"scenario {number}": Found([number / 3, None], 2, 0.25) for number in range(3)}
+    append_journal(tmp_path, written)
+    assert read_journal(tmp_path) == written
+    journal = tmp_path / JOURNAL
+    whole = journal.read_bytes()
+    first, second, _ = whole.splitlines(keepends=True)
+    for bit in range(8 * len(first), 8 * len(first + second)):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        journal.write_bytes(damaged)
+        assert list(read_journal(tmp_path)) == ["scenario 0"]
+    for length in range(len(whole)):
+        journal.write_bytes(whole[:length])
+        repair_journal(tmp_path)
+        assert read_journal(tmp_path).items() <= written.items()
+        assert whole.startswith(journal.read_bytes())
+    append_journal(tmp_path, written)
+    assert read_journal(tmp_path) == written
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)

@@ -1,6 +1,7 @@
 """Help texts that show the kind of a value, such as TIME or N, instead of a Python type."""
 
 from collections.abc import Callable
+from inspect import cleandoc
 from typing import Any
 
 import typer
@@ -17,12 +18,22 @@ def _as_written(params: list[Any]) -> list[Any]:
     return params
 
 
+def _in_paragraphs(text: str | None) -> str | None:
+    """Join the lines of each paragraph: the terminal decides where lines end."""
+    if text is None:
+        return None
+    return "\n\n".join(paragraph.replace("\n", " ") for paragraph in cleandoc(text).split("\n\n"))
+
+
 def _constant(value: str | None) -> Callable[..., str | None]:
     return lambda **_: value
 
 
 class Command(TyperCommand):
-    """A command whose help shows metavars instead of Python types."""
+    """A command whose help shows metavars instead of Python types, and paragraphs without line ends."""
+
+    def __init__(self, *arguments: Any, help: str | None = None, **others: Any) -> None:  # noqa: A002 (the base's)
+        super().__init__(*arguments, help=_in_paragraphs(help), **others)
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, and the option for help."""
@@ -30,7 +41,10 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A group of commands whose help shows metavars instead of Python types."""
+    """A group of commands with the help of `Command`."""
+
+    def __init__(self, *arguments: Any, help: str | None = None, **others: Any) -> None:  # noqa: A002 (the base's)
+        super().__init__(*arguments, help=_in_paragraphs(help), **others)
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, and the option for help."""

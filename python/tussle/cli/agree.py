@@ -73,7 +73,7 @@ def agree(
     hosts: Annotated[
         bool,
         typer.Option(
-            "--hosts", help="Repeat the grid with each setting of `[hosts]` that Linux has, one at a time."
+            "--hosts", help="Repeat the grid with each setting of `hosts` that Linux has, one at a time."
         ),
     ] = False,
     output: Annotated[

@@ -5,24 +5,22 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from tussle.dataset import Dataset
-from tussle.dataset.files import explained, flush, make_folder, write_whole
 from tussle.engines import Engine, engine
 from tussle.errors import TussleError
 from tussle.sweep import SweepSettings, sweep
 from tussle.sweep.costs import Cost
+from tussle.worst._journal import Found, append_journal, read_journal
 from tussle.worst._problem import Pair, Problem
 from tussle.worst._space import Settings
 
-JOURNAL = "journal.jsonl"
 _BATCH = "batch"
 _REPETITIONS, _REACHED = 5, 4
 _DIGITS = 9
@@ -74,17 +72,6 @@ class _Runs:
     def merge(self) -> None: ...
 
 
-@dataclass(frozen=True)
-class _Found:
-    """What the runs of a scenario gave."""
-
-    values: list[float | None]
-    """The badness in each repetition; `None` where it is unknown."""
-    runs: int
-    took_s: float
-    """The scenario's part of the time of its batch, by the wall clock of the machine that executed it."""
-
-
 @dataclass
 class Evaluator:
     """Evaluates scenarios, and writes down what each gave."""
@@ -96,11 +83,11 @@ class Evaluator:
     """Number of runs so far. Those of the journal count when the repeated search comes to them."""
     took_s: float = 0.0
     """Time that these runs took."""
-    _known: dict[str, _Found] = field(default_factory=dict)
+    _known: dict[str, Found] = field(default_factory=dict)
     _counted: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._known = {line.pop("of"): _Found(**line) for line in _whole_lines(self.folder / JOURNAL)}
+        self._known = read_journal(self.folder)
 
     def values(self, each: Sequence[Settings], repetitions: int, seed: int) -> list[list[float]]:
         """Return the badness in every repetition of each scenario, in their order."""
@@ -138,10 +125,9 @@ class Evaluator:
         shutil.rmtree(place)
         runs, took_s = repetitions * len(self.problem.pairs), (time.perf_counter() - began) / len(new)
         found = {
-            key: _Found(list(pairs[0].values()), runs, took_s)
-            for key, pairs in zip(new, badness, strict=True)
+            key: Found(list(pairs[0].values()), runs, took_s) for key, pairs in zip(new, badness, strict=True)
         }
-        _append(self.folder / JOURNAL, found)
+        append_journal(self.folder, found)
         self._known |= found
 
 
@@ -182,37 +168,6 @@ def _lost(value: float | None, whole: float | None) -> float | None:
 
 def _key(settings: Settings, repetitions: int, seed: int) -> str:
     return json.dumps([settings, repetitions, seed], separators=(",", ":"), sort_keys=True)
-
-
-def _whole_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a journal, without a last one that was cut off."""
-    try:
-        text = path.read_text("utf-8")
-    except FileNotFoundError:
-        return
-    for line in text.splitlines():
-        try:
-            yield json.loads(line)
-        except ValueError:
-            return
-
-
-def _append(path: Path, found: Mapping[str, _Found]) -> None:
-    lines = [json.dumps({"of": key} | asdict(each)) for key, each in found.items()]
-    with explained(path):
-        make_folder(path.parent)
-        with path.open("a", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
-        flush(path)
-
-
-def forget_cut_line(folder: Path) -> None:
-    """Remove the last line of a journal if it was cut off: a line after it could not be read."""
-    path = folder / JOURNAL
-    if path.exists():
-        whole = [json.dumps(line) + "\n" for line in _whole_lines(path)]
-        with explained(path):
-            write_whole(path, "".join(whole).encode())
 
 
 def refuse_engine(problem: Problem, chosen: Engine) -> None:

@@ -22,7 +22,8 @@ from tussle.own_algorithms import files_sha256, is_own
 from tussle.scenario import Scenario
 from tussle.statistics import estimate
 from tussle.sweep import sweep
-from tussle.worst._evaluate import Evaluator, Execution, badness_by_pair, forget_cut_line, refuse_engine
+from tussle.worst._evaluate import Evaluator, Execution, badness_by_pair, refuse_engine
+from tussle.worst._journal import JOURNAL, repair_journal
 from tussle.worst._optimiser import Optimiser, Trial, worst_of
 from tussle.worst._page import write_page
 from tussle.worst._problem import Pair, Problem, short
@@ -338,8 +339,8 @@ def _opened(folder: Path, identity: Mapping[str, Any]) -> Iterator[Path]:
     try:
         text = json.dumps(identity, indent=2, sort_keys=True) + "\n"
         place = folder / _IDENTITY
-        if place.exists():
-            stored = json.loads(place.read_text("utf-8"))
+        stored = _stored(place)
+        if stored is not None:
             differing = [key for key, value in json.loads(text).items() if stored.get(key) != value]
             if differing:
                 raise TussleError(
@@ -347,8 +348,20 @@ def _opened(folder: Path, identity: Mapping[str, Any]) -> Iterator[Path]:
                     "remove the folder, or give another output folder (-o)"
                 )
         else:
-            write_whole(place, text.encode())
-        forget_cut_line(folder)
+            with explained(folder):
+                # Without an identity, a journal is of no use.
+                (folder / JOURNAL).unlink(missing_ok=True)
+                write_whole(place, text.encode())
+        repair_journal(folder)
         yield folder
     finally:
         lock.release()
+
+
+def _stored(identity: Path) -> dict[str, Any] | None:
+    """Return what a file with an identity says; `None` when there is none, or it is damaged."""
+    try:
+        stored = json.loads(identity.read_bytes())
+    except (FileNotFoundError, ValueError, RecursionError):
+        return None
+    return stored if isinstance(stored, dict) else None
