@@ -35,21 +35,22 @@ setup: .venv/.tools  ## Check what is needed, then install it and the command in
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r .venv/requirements.txt
 	@touch $@
 
-# The simulator and the command `tussle`; Python files are used where they stand.
+# The simulator and the command `tussle`; Python files are used where they stand. The plus sign lets cargo take part in
+# make's count of jobs.
 .venv/.built: .venv/.tools $(RUST_SOURCES)
-	VIRTUAL_ENV=$(CURDIR)/.venv PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
+	+VIRTUAL_ENV=$(CURDIR)/.venv PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
 	@touch $@
 
 $(AGENT): $(RUST_SOURCES) kernel/driver/tussle.h tools/build-agent.sh
-	@tools/build-agent.sh $(AGENT) $(DRIVER)
+	+@tools/build-agent.sh $(AGENT) $(DRIVER)
 
 # One script builds both.
 $(DRIVER): $(AGENT)
-	@test -e $@ || tools/build-agent.sh $(AGENT) $(DRIVER)
+	+@test -e $@ || tools/build-agent.sh $(AGENT) $(DRIVER)
 
 # The simulator for web pages. A computer without the target of Rust goes without them.
 $(IN_A_PAGE): $(shell find crates/tussle-core/src crates/tussle-wasm -type f) Cargo.toml Cargo.lock tools/build-wasm.sh
-	@tools/build-wasm.sh $(IN_A_PAGE)
+	+@tools/build-wasm.sh $(IN_A_PAGE)
 
 .PHONY: site
 site: setup  ## Build the documentation as a site with search, the studio and a sample report; build/site

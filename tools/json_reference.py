@@ -7,6 +7,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from tussle.answers.documents import DOCUMENTS
+from tussle.suites import ChangesDocument
 
 Schema = dict[str, Any]
 Rows = list[tuple[str, str, str]]
@@ -18,7 +19,7 @@ def sections() -> Iterator[tuple[str, str, Rows]]:
     An object that several documents have is described with the first.
     """
     seen: set[type[BaseModel]] = set()
-    for document in DOCUMENTS:
+    for document in (*DOCUMENTS, ChangesDocument):
         for model in _with_inner(document):
             if model not in seen:
                 seen.add(model)

@@ -20,6 +20,7 @@ def commands(words: tuple[str, ...], command: Any) -> Iterator[tuple[str, ...]]:
 
 
 COMMANDS = list(commands((), typer.main.get_command(app)))
+GROUPS = {words for words in COMMANDS if any(each[:-1] == words for each in COMMANDS)}
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
@@ -36,3 +37,9 @@ def test_every_option_with_a_value_names_its_kind(words: tuple[str, ...]):
         command = subcommands(command)[word]
     bare = [param.name for param in command.params if not getattr(param, "is_flag", False)]
     assert [name for name in bare if next(p for p in command.params if p.name == name).metavar is None] == []
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_is_quiet_or_verbose_if_asked(tussle_, words: tuple[str, ...]):
+    shown = tussle_(*words, "--help").out
+    assert ("--quiet" in shown) == ("--verbose" in shown) == (words not in GROUPS)

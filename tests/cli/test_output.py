@@ -1,6 +1,7 @@
 """What `--json`, `--quiet` and `--verbose` print, and what the shell completes."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -82,13 +83,24 @@ def test_notes_are_on_standard_error_and_results_on_standard_output(in_folder):
 def test_quiet_prints_nothing_but_errors(in_folder):
     assert in_folder(*RUN, "--quiet") == (0, "", "")
     assert "exists" in refused(in_folder(*RUN, "-q", "--seed", 2))
+    for words in (
+        ("export", "ahead", "flows", "-o", "flows.csv"),
+        ("plot", "ahead", "fairness", "-o", "fairness.svg"),
+        ("scenario", "check", "ahead.toml"),
+        ("list", "queues"),
+        ("studio", "-o", "studio.html"),
+    ):
+        assert in_folder(*words).out
+        assert in_folder(*words, "-q") == (0, "", "")
 
 
 def test_verbose_adds_the_runs_the_engine_and_the_digest_to_standard_error(in_folder):
     plain = in_folder(*RUN)
     wordy = in_folder(*RUN, "--verbose")
     assert wordy.out == plain.out
-    added = wordy.problems.replace(plain.problems, "").splitlines()
+    first, *added, last = wordy.problems.replace(plain.problems, "").splitlines()
+    assert first.startswith(f"Tussle {tussle.__version__}, Python ")
+    assert re.fullmatch(r"the command took \d+\.\d s", last)
     assert "2 points, each 2 times, seed 1" in added
     assert "engine, name: sim" in added
     assert f"digest of all results: {tussle.open('ahead').provenance['digest']}" in added

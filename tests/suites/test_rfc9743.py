@@ -10,6 +10,7 @@ from commandline import refused
 from tussle.scenario import Scenario
 from tussle.suites import (
     Candidate,
+    ChangesDocument,
     CriterionResult,
     Suite,
     SuiteResult,
@@ -69,6 +70,17 @@ def test_the_comparison_of_two_results_names_the_verdicts_that_changed(tussle_, 
     assert answer.status == 1
     assert "persistent-loss" in answer.out
     assert "feedback-lost" not in answer.out
+
+
+def test_the_changes_of_verdicts_are_printed_as_json(tussle_, folders):
+    answer = tussle_("compare", str(folders["reno"]), str(folders["deaf"]), "--json")
+    assert answer.status == 1
+    found = ChangesDocument.model_validate_json(answer.out)
+    assert (found.suite, found.first) == ("rfc9743", "reno")
+    changed = {each.name: (each.before, each.after) for each in found.changes}
+    assert changed["persistent-loss"] == ("pass", "fail")
+    assert "feedback-lost" not in changed
+    assert tussle_("compare", str(folders["reno"]), str(folders["deaf"]), "-q") == (1, "", "")
 
 
 def test_a_result_compared_with_itself_has_no_changes(tussle_, folders):

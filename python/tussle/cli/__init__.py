@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 import tussle
-from tussle.cli._help import Command, Group
-from tussle.cli._terminal import INTERRUPTED, choose_output, complain
+from tussle.cli._help import Command, Group, with_output_options
+from tussle.cli._terminal import INTERRUPTED, complain
 from tussle.errors import TussleError
 
 MISTAKE_OF_THE_USER = 2
@@ -61,7 +61,7 @@ def _imported(name: str) -> Any:
     command = getattr(import_module(f"tussle.cli.{module}"), attribute)
     if not isinstance(command, typer.Typer):
         alone = typer.Typer(add_completion=False)
-        alone.command(name, cls=Command)(command)
+        alone.command(name, cls=Command)(with_output_options(command))
         command = alone
     made = typer.main.get_command(command)
     made.name = name
@@ -105,7 +105,6 @@ def main() -> None:
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the process ends)
     # SIGTERM does what Ctrl-C does: finished runs are kept, and workers end.
     signal.signal(signal.SIGTERM, _interrupt)
-    choose_output()
     try:
         sys.exit(app(standalone_mode=False))
     except typer.Abort:

@@ -1,11 +1,17 @@
-"""Help texts that show the kind of a value, such as TIME or N, instead of a Python type."""
+"""What all commands have in common: --quiet, --verbose, and help that shows values as people write them."""
 
+import platform
 from collections.abc import Callable
-from inspect import cleandoc
-from typing import Any
+from functools import wraps
+from inspect import Parameter, cleandoc, signature
+from time import monotonic
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+import tussle
+from tussle.cli._terminal import choose_amount, detail
 
 
 def _as_written(params: list[Any]) -> list[Any]:
@@ -27,6 +33,36 @@ def _in_paragraphs(text: str | None) -> str | None:
 
 def _constant(value: str | None) -> Callable[..., str | None]:
     return lambda **_: value
+
+
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+_Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Also print versions, settings, digests and times.")
+]
+
+
+def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add `--quiet` and `--verbose` to a command."""
+
+    @wraps(command)
+    def called(*, quiet: bool, verbose: bool, **arguments: Any) -> None:
+        choose_amount(quiet=quiet, verbose=verbose)
+        began_s = monotonic()
+        detail(f"Tussle {tussle.__version__}, Python {platform.python_version()}, {platform.platform()}")
+        try:
+            command(**arguments)
+        finally:
+            detail(f"the command took {monotonic() - began_s:.1f} s")
+
+    options = {"quiet": _Quiet, "verbose": _Verbose}
+    declared = signature(command, eval_str=True)
+    added = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=option)
+        for name, option in options.items()
+    ]
+    called.__signature__ = declared.replace(parameters=[*declared.parameters.values(), *added])  # pyright: ignore[reportAttributeAccessIssue] (PEP 362)
+    called.__annotations__ = command.__annotations__ | options
+    return called
 
 
 class Command(TyperCommand):

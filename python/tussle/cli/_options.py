@@ -93,11 +93,6 @@ AsJson = Annotated[
         "--json", help="Print the results as JSON, in the format of docs/reference/json.md, and no tables."
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
-Verbose = Annotated[
-    bool,
-    typer.Option("--verbose", "-v", help="Also print the engine, the runs, the time and the digest."),
-]
 RunOrder = Annotated[
     str,
     typer.Option(

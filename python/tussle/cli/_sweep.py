@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 import typer
@@ -46,7 +45,6 @@ def _how_to_go_on(folder: Path) -> str:
 
 def carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> "tuple[Summary, Path]":
     """Sweep, write the report, and print a summary of the results; return it, and the report's file."""
-    began_s = monotonic()
     _detail_plan(scenario, means)
     try:
         from tussle.dataset.files import REPORT, refuse_existing
@@ -73,7 +71,6 @@ def carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> "tuple[Sum
     for cost in bar.costs:
         note(cost.sentence())
     detail(f"digest of all results: {dataset.provenance['digest']}")
-    detail(f"the command took {monotonic() - began_s:.1f} s")
     say(f"report: {page}")
     return found, page
 

@@ -29,9 +29,14 @@ class _Output:
 _output = _Output()
 
 
-def choose_output(*, as_json: bool = False, quiet: bool = False, verbose: bool = False) -> None:
-    """Choose what this command prints: JSON to the standard output, nothing but errors, or details too."""
-    _output.as_json, _output.quiet, _output.verbose = as_json, quiet, verbose
+def choose_json(*, as_json: bool) -> None:
+    """Choose whether this command prints JSON to the standard output, and no tables."""
+    _output.as_json = as_json
+
+
+def choose_amount(*, quiet: bool, verbose: bool) -> None:
+    """Choose whether this command prints nothing but errors, and whether it prints details."""
+    _output.as_json, _output.quiet, _output.verbose = False, quiet, verbose
 
 
 def print_json(document: str) -> None:
@@ -83,7 +88,7 @@ def progress_console() -> Console:
 
 def show(content: RenderableType) -> None:
     """Print text to the standard output: wrapped in a terminal, in whole lines into a pipe."""
-    console = Console(highlight=False, markup=False)
+    console = Console(highlight=False, markup=False, quiet=_output.quiet)
     if console.is_terminal:
         console.print(content)
     else:

@@ -14,11 +14,11 @@ import tussle
 from tussle.catalog import groups
 from tussle.cli._completion import algorithm_list
 from tussle.cli._engines import KernelChoice, KernelName, engines_of
-from tussle.cli._options import RESULTS, AsJson, ClusterAddress, Quiet, Workers, algorithms_of
+from tussle.cli._options import RESULTS, AsJson, ClusterAddress, Workers, algorithms_of
 from tussle.cli._sweep import SweepMeans
 from tussle.cli._terminal import (
     INTERRUPTED,
-    choose_output,
+    choose_json,
     complain,
     print_json,
     progress_console,
@@ -98,7 +98,6 @@ def agree(
         ),
     ] = None,
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Compare the simulator with Linux: run the same cells on both, and show the differences.
 
@@ -109,7 +108,7 @@ def agree(
     """
     from tussle.agreement import GRIDS, HOSTS, scenarios
 
-    choose_output(as_json=as_json, quiet=quiet)
+    choose_json(as_json=as_json)
     if grid not in GRIDS:
         raise TussleError(f"--grid: {unknown('grid', grid, GRIDS)}")
     if reuse not in (None, *_ENGINES):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 import tussle
-from tussle.cli._options import AsJson, Quiet, folder_of
-from tussle.cli._terminal import choose_output, columns, note, print_json, say, show_whole
+from tussle.cli._options import AsJson, folder_of
+from tussle.cli._terminal import choose_json, columns, note, print_json, say, show_whole
 from tussle.errors import TussleError
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ def compare(
     ] = None,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write every row as CSV.")] = None,
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Compare two datasets, or the values of an axis of one, and say which differences are real.
 
@@ -79,12 +78,14 @@ def compare(
     The exit status is 1 when a difference is real and exceeds its threshold, or a verdict changed, 2 when
     the runs are too few to decide, else 0.
     """
-    choose_output(as_json=as_json, quiet=quiet)
+    choose_json(as_json=as_json)
     if second is not None and along is not None:
         raise TussleError("--along compares the values of an axis of one dataset; leave out B, or the option")
     if second is not None and _are_suites(first, second):
-        if metric or threshold or csv or as_json:
-            raise TussleError("results of suites are compared by their verdicts; leave the other options out")
+        if metric or threshold or csv:
+            raise TussleError(
+                "results of suites are compared by their verdicts; leave out --metric, --threshold and --csv"
+            )
         _show_changes(first, second)
         return
     dataset = tussle.open(first)
@@ -120,14 +121,15 @@ def _show_changes(first: Path, second: Path) -> None:
     """Print the criteria whose verdicts differ; raises typer.Exit when there are any."""
     from rich.table import Table
 
-    from tussle.suites import changes, read_result
+    from tussle.suites import changes_document, read_result
 
-    found = changes(read_result(first), read_result(second))
-    if not found:
+    document = changes_document(read_result(first), read_result(second))
+    print_json(document.model_dump_json(indent=2))
+    if not document.changes:
         say("no verdict changed")
         return
     table = Table("section", "criterion", "A", "B", "why", box=None, pad_edge=False)
-    for change in found:
+    for change in document.changes:
         table.add_row(change.section, change.name, change.before, change.after, change.why)
     show_whole(table, columns())
     raise typer.Exit(_DIFFERENT)

@@ -9,6 +9,7 @@ import typer
 import tussle
 from tussle.cli._capture import Capture, run_packets
 from tussle.cli._options import folder_of
+from tussle.cli._terminal import say
 from tussle.errors import TussleError
 
 _FLOW = "flow"
@@ -111,4 +112,4 @@ def export(
     else:
         content = summary_table(dataset, what) if summary else exported_table(dataset, what)
     whole_file(file, functools.partial(chosen.write, content))
-    typer.echo(f"{chosen.name}: {file}")
+    say(f"{chosen.name}: {file}")

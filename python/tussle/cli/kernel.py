@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tussle.cli._help import Command, Group
-from tussle.cli._terminal import INTERRUPTED, complain, progress_console
+from tussle.cli._help import Command, Group, with_output_options
+from tussle.cli._terminal import INTERRUPTED, complain, progress_console, say
 from tussle.errors import TussleError
 from tussle.kernel import USUAL_HZ, built_kernel, remove_kernel
 
@@ -23,6 +23,7 @@ app = typer.Typer(
 
 
 @app.command(cls=Command)
+@with_output_options
 def build(
     *,
     source: Annotated[
@@ -92,13 +93,14 @@ def _build(request: "Request") -> None:
         outcome = made(request, bar)
     kernel = outcome.kernel
     state = "was built already" if outcome.was_built else "is built"
-    typer.echo(f"{kernel.name} {state}: {kernel.about}")
-    typer.echo(f"  {kernel.image}")
+    say(f"{kernel.name} {state}: {kernel.about}")
+    say(f"  {kernel.image}")
     if kernel.facts["lacks"]:
-        typer.echo(f"  the source lacks {kernel.facts['lacks']}: runs that need one of these are refused")
+        say(f"  the source lacks {kernel.facts['lacks']}: runs that need one of these are refused")
 
 
 @app.command(cls=Command)
+@with_output_options
 def remove(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The kernel, from `tussle list kernels`.")],
 ) -> None:
@@ -107,6 +109,7 @@ def remove(
 
 
 @app.command(cls=Command)
+@with_output_options
 def check(
     *,
     kernel: Annotated[
@@ -121,4 +124,4 @@ def check(
     """Boot a kernel, run a flow of one second on it, and show version, algorithms, queues and speed."""
     engine = import_module("tussle.engines.kernel")
     for what, value in engine.check_kernel(built_kernel(kernel)).items():
-        typer.echo(f"{what}: {value}")
+        say(f"{what}: {value}")

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from tussle.cli._completion import lists
-from tussle.cli._terminal import note, show
+from tussle.cli._terminal import note, say, show
 from tussle.errors import TussleError, unknown
 
 Entry = dict[str, Any]
@@ -172,4 +172,4 @@ def show_list(
     if what == "algorithms":
         from tussle.catalog import groups
 
-        typer.echo(f"\nGroups, for lists of algorithms: {', '.join(groups())} (`tussle list groups`).")
+        say(f"\nGroups, for lists of algorithms: {', '.join(groups())} (`tussle list groups`).")

@@ -20,18 +20,16 @@ from tussle.cli._options import (
     AsJson,
     ClusterAddress,
     Output,
-    Quiet,
     RepetitionsOfPairs,
     RunOrder,
     Seed,
     Settings,
-    Verbose,
     Workers,
     given,
     parse_settings,
 )
 from tussle.cli._sweep import SweepMeans, carry_out, print_results
-from tussle.cli._terminal import choose_output, note
+from tussle.cli._terminal import choose_json, note
 from tussle.experiment import REPETITIONS_OF_PAIRS, pairs
 
 
@@ -86,11 +84,9 @@ def matrix(
     hosts: HostsFile = None,
     order: RunOrder = "points",
     as_json: AsJson = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Compare every pair of algorithms, in both orders: one flow starts, the other joins later."""
-    choose_output(as_json=as_json, quiet=quiet, verbose=verbose)
+    choose_json(as_json=as_json)
     chosen_engine = engine_of(engine, KernelChoice(machine, kernel, modules, network, hosts))
     planned = pairs(
         algorithms,

@@ -13,7 +13,7 @@ from tussle.cli._completion import algorithm_list, names_of
 from tussle.cli._engines import KernelChoice, KernelName, engines_of
 from tussle.cli._options import RESULTS, ClusterAddress, Workers, algorithms_of
 from tussle.cli._sweep import SweepMeans
-from tussle.cli._terminal import INTERRUPTED, columns, complain, progress_console, show_whole
+from tussle.cli._terminal import INTERRUPTED, columns, complain, note, progress_console, say, show_whole
 from tussle.errors import TussleError, unknown
 from tussle.scenario import Scenario
 
@@ -167,7 +167,7 @@ def _without_what_cannot_run(work: Sequence[_Work], *, named: bool) -> list[_Wor
         which, engine = ", ".join(reasons), work[0].means.engine.name
         raise TussleError(f"--engine {engine} cannot run {which} ({name}: {reason}); {advice}")
     for name, reason in reasons.items():
-        typer.echo(f"left out: {name} ({reason})", err=True)
+        note(f"left out: {name} ({reason})")
     return able
 
 
@@ -180,12 +180,12 @@ def _carry_out(work: Sequence[_Work]) -> None:
             _refuse_others(each)
     todo = [each for each in work if not each.place.exists()]
     if todo:
-        typer.echo(_estimate(todo))
+        say(_estimate(todo))
     for part, scenario, place, means in todo:
         place.parent.mkdir(parents=True, exist_ok=True)
         with ProgressBar(progress_console()) as bar:
             sweep(scenario, place, means.settings(bar))
-        typer.echo(f"{_called(part, place)}: done")
+        say(f"{_called(part, place)}: done")
 
 
 def _refuse_others(work: _Work) -> None:
@@ -226,7 +226,7 @@ def _publish(study: "Study", folder: Path, command: str) -> None:
     about = About(command, datetime.now(UTC).date().isoformat(), tussle.__version__)
     page = save(write(content(study, results, about)), folder, "index.html")
     _show(study, results)
-    typer.echo(f"page: {page}")
+    say(f"page: {page}")
 
 
 def _show(study: "Study", results: "Mapping[str, Mapping[str, Dataset]]") -> None:

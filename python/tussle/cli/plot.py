@@ -11,6 +11,7 @@ import tussle
 from tussle import units
 from tussle.cli._completion import names_of
 from tussle.cli._options import DatasetFolder, folder_of
+from tussle.cli._terminal import say
 from tussle.errors import TussleError
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def plot(
         title="" if no_title else title,
     )
     file = output or Path(f"{figure}.{file_format or 'svg'}")
-    typer.echo(f"figure: {picture.save(file, file_format)}")
+    say(f"figure: {picture.save(file, file_format)}")
 
 
 def _between_s(dataset: Dataset, start: str | None, end: str | None) -> tuple[float, float] | None:

@@ -8,6 +8,7 @@ import typer
 import tussle
 from tussle.cli._options import DatasetFolder
 from tussle.cli._report_page import write_report
+from tussle.cli._terminal import say
 
 
 def report(
@@ -19,4 +20,4 @@ def report(
 ) -> None:
     """Write the report of a dataset: one HTML file that works offline."""
     page = write_report(tussle.open(folder), output or folder / "report.html")
-    typer.echo(f"report: {page}")
+    say(f"report: {page}")

@@ -20,19 +20,17 @@ from tussle.cli._options import (
     RESULTS,
     AsJson,
     ClusterAddress,
-    Quiet,
     Repetitions,
     RunOrder,
     Seed,
     Settings,
-    Verbose,
     Workers,
     folder_of,
     given,
     parse_settings,
 )
 from tussle.cli._sweep import SweepMeans, carry_out, print_results
-from tussle.cli._terminal import choose_output, say
+from tussle.cli._terminal import choose_json, say
 from tussle.errors import TussleError
 from tussle.scenario import Scenario, ready_scenario
 
@@ -81,11 +79,9 @@ def run(
         ),
     ] = None,
     as_json: AsJson = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Run each scenario and write its report."""
-    choose_output(as_json=as_json, quiet=quiet, verbose=verbose)
+    choose_json(as_json=as_json)
     files = [ready_scenario(name) for name in scenarios]
     folders = [output] if output and len(files) == 1 else [(output or RESULTS) / file.stem for file in files]
     changed = given({"seed": seed, "repetitions": repetitions}) | parse_settings(settings)

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from tussle.cli._help import Command, Group
+from tussle.cli._help import Command, Group, with_output_options
 from tussle.cli._options import Settings, parse_settings
+from tussle.cli._terminal import say
 from tussle.own_algorithms import files_sha256
 from tussle.scenario import BASELINE, Scenario, ready_scenario
 
@@ -18,6 +19,7 @@ app = typer.Typer(
 
 
 @app.command(cls=Command)
+@with_output_options
 def check(
     file: Annotated[
         str,
@@ -31,13 +33,13 @@ def check(
     scenario = Scenario.load(ready_scenario(file)).with_settings(parse_settings(settings))
     runs = scenario.runs()
     files_sha256(flow["algorithm"] for planned in runs for flow in planned.run["flows"])
-    typer.echo(f"{file} is valid: {len(runs)} runs")
+    say(f"{file} is valid: {len(runs)} runs")
     for key, values in scenario.axes().items():
-        typer.echo(f"  {key}: {', '.join(str(value) for value in values)}")
+        say(f"  {key}: {', '.join(str(value) for value in values)}")
     if words := _repetitions(scenario, 1 + max(planned.repetition for planned in runs)):
-        typer.echo(f"  repetitions of each point: {words}")
+        say(f"  repetitions of each point: {words}")
     if alone := sum(BASELINE in planned.axes for planned in runs):
-        typer.echo(f"  baseline runs: {alone}")
+        say(f"  baseline runs: {alone}")
 
 
 def _repetitions(scenario: Scenario, repetitions: int) -> str:
@@ -51,6 +53,7 @@ def _repetitions(scenario: Scenario, repetitions: int) -> str:
 
 
 @app.command(cls=Command)
+@with_output_options
 def schema() -> None:
     """Print the JSON schema of scenario files."""
     typer.echo(json.dumps(Scenario.model_json_schema(), indent=2, ensure_ascii=False))

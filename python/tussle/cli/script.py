@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from tussle.cli._terminal import say
+
 _FAILED = 1
 """Exit status: a script does not hold."""
 
@@ -36,6 +38,6 @@ def script(
 
     verdicts = play(files, engine, kernel)
     for verdict in verdicts:
-        typer.echo(f"{verdict.file} {verdict.outcome}: {verdict.words or verdict.claim}")
+        say(f"{verdict.file} {verdict.outcome}: {verdict.words or verdict.claim}")
     if any(verdict.outcome == "fails" for verdict in verdicts):
         raise typer.Exit(_FAILED)

@@ -6,7 +6,7 @@ import typer
 
 from tussle.cli._live import LiveLine, rate_in_words, size_in_words
 from tussle.cli._options import at_least
-from tussle.cli._terminal import INTERRUPTED, complain, progress_console
+from tussle.cli._terminal import INTERRUPTED, complain, progress_console, say
 from tussle.errors import TussleError
 from tussle.serving import (
     Agent,
@@ -71,7 +71,7 @@ def send(
         bytes=_size("--bytes", amount),
     )
     joined, ended = _send(settings)
-    typer.echo(_result(joined, ended))
+    say(_result(joined, ended))
     if ended["how"] == "cut":
         flows = "the flow was" if parallel == 1 else f"{ended['cut_off']} of {parallel} flows were"
         complain(f"{flows} cut off by the server or by the network; repeat the same command to join again")

@@ -10,7 +10,7 @@ import tussle
 from tussle.cli._live import LiveTable
 from tussle.cli._options import RESULTS, Output, at_least
 from tussle.cli._report_page import write_report
-from tussle.cli._terminal import INTERRUPTED, complain, progress_console
+from tussle.cli._terminal import INTERRUPTED, complain, progress_console, say
 from tussle.errors import TussleError, shown
 from tussle.serving import (
     PATIENCE,
@@ -98,11 +98,11 @@ def serve(
             _refuse_unfinished(partial, folder)
             ended = _serve(settings, listen)
             for sentence in _account(ended):
-                typer.echo(sentence)
+                say(sentence)
             if _was_sent(partial):
                 _conclude(folder, {"served": ended})
             else:
-                typer.echo("no client sent anything, so that there is no dataset")
+                say("no client sent anything, so that there is no dataset")
     except KeyboardInterrupt:
         complain(f"interrupted; `tussle serve --finish -o {folder}` makes the dataset")
         raise typer.Exit(INTERRUPTED) from None
@@ -130,11 +130,12 @@ def _serve(settings: ServeSettings, listen: str) -> dict[str, Any]:
 def _say_how_to_join(code: str, listening: tuple[str, int]) -> None:
     listen, port = listening
     at = Place(own_address(listen), port)
-    typer.echo("join with:")
+    say("join with:")
+    # With --quiet, too: nobody can join without the code.
     typer.echo(f"  tussle send {at} --code {code} --algorithm cubic --for 30s")
     if ip_address(listen).is_loopback:
-        typer.echo("only this machine can join; --listen 0.0.0.0 admits others")
-    typer.echo("Ctrl-C ends the measurement")
+        say("only this machine can join; --listen 0.0.0.0 admits others")
+    say("Ctrl-C ends the measurement")
 
 
 def _account(ended: dict[str, Any]) -> list[str]:
@@ -155,10 +156,10 @@ def _conclude(folder: Path, facts: dict[str, Any]) -> None:
 
     dataset, doubts = write_dataset(folder, facts)
     for sentence in doubts:
-        typer.echo(sentence)
+        say(sentence)
     page = write_report(dataset, folder / "report.html")
     show_grids(tussle.summary(dataset).grids)
-    typer.echo(f"report: {page}")
+    say(f"report: {page}")
 
 
 def _was_sent(partial: Path) -> bool:

@@ -11,11 +11,11 @@ import typer
 import tussle
 from tussle.cli._completion import names_of
 from tussle.cli._engines import EngineName, KernelChoice, KernelName, engine_of
-from tussle.cli._options import RESULTS, ClusterAddress, Quiet, Workers, parse_settings
+from tussle.cli._options import RESULTS, ClusterAddress, Workers, parse_settings
 from tussle.cli._sweep import SweepMeans
 from tussle.cli._terminal import (
     INTERRUPTED,
-    choose_output,
+    choose_json,
     columns,
     complain,
     note,
@@ -105,7 +105,6 @@ def suite(
     workers: Workers = None,
     cluster: ClusterAddress = None,
     kernel: KernelName = None,
-    quiet: Quiet = False,
 ) -> None:
     """Test an algorithm against the criteria of a document, and give a verdict on each.
 
@@ -114,7 +113,7 @@ def suite(
     from tussle.catalog import catalog
     from tussle.suites import Suite, candidate_of
 
-    choose_output(as_json=as_json, quiet=quiet)
+    choose_json(as_json=as_json)
     chosen = Suite.load(name)
     if only is not None:
         chosen = chosen.only([each.strip() for each in only.split(",") if each.strip()])

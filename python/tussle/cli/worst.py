@@ -13,7 +13,7 @@ from tussle.cli._completion import names_of
 from tussle.cli._engines import EngineName, KernelChoice, KernelName, engine_of
 from tussle.cli._options import RESULTS, ClusterAddress, Workers, folder_of
 from tussle.cli._sweep import SweepMeans
-from tussle.cli._terminal import INTERRUPTED, columns, complain, progress_console, show, show_whole
+from tussle.cli._terminal import INTERRUPTED, columns, complain, progress_console, say, show, show_whole
 from tussle.errors import TussleError, shown
 
 if TYPE_CHECKING:
@@ -179,8 +179,8 @@ def _carry_out(request: "Request", folder: Path, means: SweepMeans) -> None:
         f"found after {result.runs_to_find} runs, {timing.to_find_s:.1f} s"
     )
     _show(result)
-    typer.echo(f"scenario: {folder / 'scenario.toml'}")
-    typer.echo(f"report: {folder / PAGE}")
+    say(f"scenario: {folder / 'scenario.toml'}")
+    say(f"report: {folder / PAGE}")
 
 
 def _show(result: "Result") -> None:

@@ -4,7 +4,7 @@ A suite is a folder of `suites/`: `suite.toml` and scenarios. It has no code: a 
 gets a new metric of the registry, or a new setting of scenarios.
 """
 
-from tussle.suites._changes import Change, changes
+from tussle.suites._changes import Change, ChangesDocument, changes, changes_document
 from tussle.suites._page import write_page
 from tussle.suites._plan import SIZES, Candidate, Size, Task, candidate_of, tasks
 from tussle.suites._result import (
@@ -27,6 +27,7 @@ __all__ = [
     "Candidate",
     "CaseResult",
     "Change",
+    "ChangesDocument",
     "Claim",
     "Criterion",
     "CriterionResult",
@@ -38,6 +39,7 @@ __all__ = [
     "Verdict",
     "candidate_of",
     "changes",
+    "changes_document",
     "decide",
     "is_result",
     "limit_words",

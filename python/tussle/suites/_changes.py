@@ -2,22 +2,60 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal
 
+from pydantic import BaseModel, ConfigDict
+
+import tussle
 from tussle.errors import TussleError
 from tussle.suites._result import SuiteResult
 
+_DESCRIBED = ConfigDict(use_attribute_docstrings=True, extra="forbid", frozen=True)
 
-class Change(NamedTuple):
+
+class Change(BaseModel):
     """A criterion whose verdict differs."""
 
+    model_config = _DESCRIBED
     section: str
+    """Section of the document."""
     name: str
+    """Short name of the criterion."""
     before: str
     """Verdict of the first run; "-" if it lacks the criterion."""
     after: str
+    """Verdict of the second run; "-" if it lacks the criterion."""
     why: str
     """The decisive case of the second run, or of the first if only that has the criterion."""
+
+
+class ChangesDocument(BaseModel):
+    """The output of `tussle compare --json` for two results of a suite."""
+
+    model_config = _DESCRIBED
+    format: Literal["tussle changes 1"] = "tussle changes 1"
+    """Name and version of the format."""
+    tussle: str
+    """The version of Tussle."""
+    suite: str
+    """Name of the suite."""
+    first: str
+    """The algorithm of the first run, with its parameters."""
+    second: str
+    """The algorithm of the second run, with its parameters."""
+    changes: list[Change]
+    """The criteria whose verdicts differ, in the order of the document."""
+
+
+def changes_document(first: SuiteResult, second: SuiteResult) -> ChangesDocument:
+    """Return the document of two runs; raises TussleError when they are not comparable."""
+    return ChangesDocument(
+        tussle=tussle.__version__,
+        suite=first.suite,
+        first=first.algorithm,
+        second=second.algorithm,
+        changes=changes(first, second),
+    )
 
 
 def changes(first: SuiteResult, second: SuiteResult) -> list[Change]:
@@ -37,6 +75,13 @@ def changes(first: SuiteResult, second: SuiteResult) -> list[Change]:
         shown = new or old
         if shown is None or (old and new and old.verdict == new.verdict):
             continue
-        before_after = (old.verdict if old else "-", new.verdict if new else "-")
-        found.append(Change(shown.section, name, *before_after, shown.why))
+        found.append(
+            Change(
+                section=shown.section,
+                name=name,
+                before=old.verdict if old else "-",
+                after=new.verdict if new else "-",
+                why=shown.why,
+            )
+        )
     return found
