@@ -16,28 +16,37 @@ from tussle.kernel import Kernel, built_kernel
 pytest_plugins = ["in_a_page"]
 
 SLOW = {
+    "test_bbr_draft",
     "test_cli",
     "test_cluster",
     "test_docs",
     "test_hosts",
+    "test_kernels_beside_each_other",
     "test_lessons",
+    "test_markdown",
     "test_mutated_datasets",
     "test_mutated_scenarios",
     "test_netns",
     "test_notebook",
+    "test_paper",
     "test_power_cut",
     "test_ready_scenarios",
     "test_report_in_a_browser",
+    "test_rfc9743",
+    "test_scenario_mangled",
     "test_send_hostile",
     "test_serve",
     "test_serve_claims",
     "test_serve_floods",
-    "test_speed",
     "test_site",
+    "test_speed",
     "test_strangers",
     "test_studio",
+    "test_sweep",
+    "test_variants",
     "test_what_if",
     "test_wheel",
+    "test_worst",
 }
 """Test files that start other programs or simulate for long: `make check` omits them."""
 

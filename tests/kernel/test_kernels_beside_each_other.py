@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from commandline import refused
@@ -73,18 +74,41 @@ def test_the_simulator_is_compared_with_each_kernel(tmp_path: Path, copies: dict
         assert "--kernel one,other" in page
 
 
-def test_two_kernels_repeat_to_the_byte(tmp_path: Path):
+@pytest.fixture
+def releases() -> str:
+    """The kernels 6.1 and 6.12, as `--kernel` takes them; without one of them the test is skipped."""
     names = [name for name in ("linux-6.1", "linux-6.12") if name in kernel_names()]
     if len(names) < TWO:
         pytest.skip(f"linux-6.1 and linux-6.12 are needed, and there {names or 'is neither'}")
-    chosen = ("--engine", "kernel", "--kernel", ",".join(names), "--profile", "lan")
+    return ",".join(names)
+
+
+def test_each_kernel_keeps_the_receive_window_of_a_scenario(tmp_path: Path, releases: str):
+    (tmp_path / "window.toml").write_text(
+        """
+        duration = "5 s"
+        path = { rate = "20 Mbit/s", rtt = "20 ms", queue.limit = "1 bdp" }
+        hosts.receive_window = "20 kB"
+        flows = [{ algorithm = "cubic" }]
+        """
+    )
+    made = call(tmp_path, dict(os.environ), "run", "window.toml", "--engine", "kernel", "--kernel", releases)
+    assert made.returncode == 0, made.stderr
+    samples = Dataset.open(tmp_path / "results" / "window").samples
+    largest = samples.group_by("run").agg(pl.col("in_flight_packets").max()).collect()
+    # 20 kB are 13.8 packets of 1448 bytes.
+    assert largest["in_flight_packets"].to_list() == [13, 13]
+
+
+def test_two_kernels_repeat_to_the_byte(tmp_path: Path, releases: str):
+    chosen = ("--engine", "kernel", "--kernel", releases, "--profile", "lan")
     for folder in ("once", "again"):
         made = call(tmp_path, dict(os.environ), "matrix", *PAIRS, *chosen, "-o", folder)
         assert made.returncode == 0, made.stderr
     once, again = (Dataset.open(tmp_path / folder).provenance for folder in ("once", "again"))
     assert once["digest"] == again["digest"]
-    releases = [once["engine"][f"{name} release"] for name in names]
-    assert [release.rpartition(".")[0] for release in releases] == ["6.1", "6.12"]
+    found = [once["engine"][f"{name} release"] for name in releases.split(",")]
+    assert [release.rpartition(".")[0] for release in found] == ["6.1", "6.12"]
 
 
 @pytest.mark.usefixtures("kernel")

@@ -98,6 +98,8 @@ pub(crate) struct Receiver {
     completed_ns: OnceLock<u64>,
     /// Unread bytes at which the reader is woken.
     patience_bytes: i32,
+    /// Largest receive window in bytes, if the run gives one.
+    window_bytes: Option<i32>,
     log: Arc<FlowLog>,
 }
 
@@ -225,6 +227,7 @@ impl Receiver {
             accepted: OnceLock::new(),
             completed_ns: OnceLock::new(),
             patience_bytes: patience_bytes(spec, &Host::default()),
+            window_bytes: spec.receive_window_bytes.map(as_option),
             log,
         })
     }
@@ -242,9 +245,7 @@ impl Receiver {
             set_algorithm(&socket, &spec.algorithm)?;
         }
         if let Some(bytes) = spec.receive_window_bytes {
-            let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
-            sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
-                .context("the receive window")?;
+            limit_window(&socket, as_option(bytes))?;
         }
         socket::setsockopt(&socket, sockopt::ReuseAddr, &true)?;
         socket::bind(socket.as_raw_fd(), &SockaddrStorage::from(at))?;
@@ -339,6 +340,11 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
                 }),
                 receiver: Arc::new(Receiver {
                     patience_bytes: patience_bytes(spec, &ends.receiver),
+                    // With `rmem`, the window is what the buffer allows.
+                    window_bytes: match ends.receiver.rmem {
+                        None => spec.receive_window_bytes.map(as_option),
+                        Some(_) => None,
+                    },
                     ..Receiver::new(spec, run.seed, listener, Arc::clone(&log))?
                 }),
                 log,
@@ -381,6 +387,22 @@ fn patience_bytes(spec: &FlowSpec, host: &Host) -> i32 {
     if spec.receive_window_bytes.is_some() || host.rmem.is_some() { 1 } else { READ_BYTES }
 }
 
+fn as_option(bytes: u64) -> i32 {
+    i32::try_from(bytes).unwrap_or(i32::MAX)
+}
+
+fn limit_window(socket: &OwnedFd, bytes: i32) -> anyhow::Result<()> {
+    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes).context("the receive window")
+}
+
+/// Limits the window again, if the kernel replaced the limit by what the buffer allows. Linux from 6.6 on does so when
+/// the first full packet arrives.
+fn keep_window_limited(socket: &OwnedFd, bytes: i32) -> anyhow::Result<()> {
+    let limit =
+        sys::option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP).context("the receive window")?;
+    if limit > bytes { limit_window(socket, bytes) } else { Ok(()) }
+}
+
 fn listener(index: usize, spec: &FlowSpec, buffer: ReceiveBuffer) -> anyhow::Result<OwnedFd> {
     let socket = tcp_socket()?;
     if let ReceiveBuffer::Fixed { buffer_bytes } | ReceiveBuffer::Ample { buffer_bytes, .. } = buffer {
@@ -391,9 +413,7 @@ fn listener(index: usize, spec: &FlowSpec, buffer: ReceiveBuffer) -> anyhow::Res
     // DCTCP changes the receiver's ECN feedback, too.
     set_algorithm(&socket, &spec.algorithm)?;
     if let ReceiveBuffer::Ample { window_bytes, .. } = buffer {
-        let window_bytes = i32::try_from(window_bytes).unwrap_or(i32::MAX);
-        sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, window_bytes)
-            .context("the receive window")?;
+        limit_window(&socket, as_option(window_bytes))?;
     }
     socket::bind(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(receiver_address(index), PORT)))?;
     socket::listen(&socket, Backlog::new(1)?)?;
@@ -552,6 +572,7 @@ fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
     let mut received = 0;
     let mut message_end = flow.message_bytes.map_or(expected, |bytes| bytes.min(expected));
     let mut current = None;
+    let mut window_bytes = flow.window_bytes;
     while received < expected {
         let lowat = i32::try_from(message_end - received).map_or(patience, |left| left.min(patience));
         if current != Some(lowat) {
@@ -560,7 +581,14 @@ fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
         }
         match socket::recv(socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_TRUNC) {
             Ok(0) | Err(Errno::ECONNRESET | Errno::ETIMEDOUT) => return Ok(()),
-            Ok(bytes) => received += bytes as u64,
+            Ok(bytes) => {
+                received += bytes as u64;
+                if bytes as u64 >= u64::from(flow.spec.mss_bytes)
+                    && let Some(limit_bytes) = window_bytes.take()
+                {
+                    keep_window_limited(socket, limit_bytes)?;
+                }
+            }
             Err(problem) => return Err(problem).context("receiving"),
         }
         if let Some(bytes) = flow.message_bytes {
