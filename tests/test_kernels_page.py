@@ -52,6 +52,22 @@ def test_over_lte_each_change_may_be_chance(page: ModuleType):
     assert all(distance < 0.1 for distance in nearest)
 
 
+def test_over_lte_pairs_without_bbr_do_not_change_from_6_12_to_7_3_but_one(page: ModuleType):
+    old, new = (
+        {
+            (row["first"], row["joins"], row["flow"]): row["goodput_mbit_per_s"]
+            for row in page.read("lte")
+            if row["kernel"] == kernel
+        }
+        for kernel in ("linux-6.12", "linux-7.3")
+    )
+    changed = {
+        (first, joins) for first, joins, flow in old if old[first, joins, flow] != new[first, joins, flow]
+    }
+    assert {pair for pair in changed if "bbr" not in pair} == {("htcp", "westwood")}
+    assert sum(old[result] == new[result] for result in old) == 48
+
+
 def test_without_replacing_the_clamp_6_12_agrees_with_6_1(page: ModuleType):
     found = {(row["kernel"], row["change"]): row for row in page.read("one-change")}
     old, new = found["6.1", "none"], found["6.12", "none"]
