@@ -52,6 +52,22 @@ def test_over_lte_each_change_may_be_chance(page: ModuleType):
     assert all(distance < 0.1 for distance in nearest)
 
 
+def test_over_lte_pairs_without_bbr_do_not_change_from_6_12_to_7_3_but_one(page: ModuleType):
+    old, new = (
+        {
+            (row["first"], row["joins"], row["flow"]): row["goodput_mbit_per_s"]
+            for row in page.read("lte")
+            if row["kernel"] == kernel
+        }
+        for kernel in ("linux-6.12", "linux-7.3")
+    )
+    changed = {
+        (first, joins) for first, joins, flow in old if old[first, joins, flow] != new[first, joins, flow]
+    }
+    assert {pair for pair in changed if "bbr" not in pair} == {("htcp", "westwood")}
+    assert sum(old[result] == new[result] for result in old) == 48
+
+
 def test_without_replacing_the_clamp_6_12_agrees_with_6_1(page: ModuleType):
     found = {(row["kernel"], row["change"]): row for row in page.read("one-change")}
     old, new = found["6.1", "none"], found["6.12", "none"]
@@ -68,6 +84,40 @@ def test_without_replacing_the_clamp_6_12_agrees_with_6_1(page: ModuleType):
         found["6.1", "window from the measured ratio"]["reno_joins_mbit_per_s"]
         == old["reno_joins_mbit_per_s"]
     )
+
+
+def test_the_delay_of_the_sacks_of_bbr_explains_what_changes_over_lan(page: ModuleType):
+    shorter = "delay of 5 % of the RTT"
+    old = {("6.12", "none"), ("7.3", shorter), ("7.3", f"{shorter}, for the BBR flow only")}
+    new = {
+        ("6.12", "delay of 33 % of the RTT"),
+        ("7.3", "none"),
+        ("7.3", f"{shorter}, for the first flow only"),
+        ("7.3", "slack of the timer of 100 µs, as on 6.12"),
+    }
+    found = {(row["kernel"], row["change"]): row for row in page.read("sack-delay")}
+    for flow in ("reno", "cubic"):
+        means, halves = (
+            {kernel: float(row[f"{flow}{part}_mbit_per_s"]) for kernel, row in found.items()}
+            for part in ("", "_half_interval")
+        )
+        highest, lowest = max(old, key=means.__getitem__), min(new, key=means.__getitem__)
+        assert means[lowest] - means[highest] > max(halves[lowest], halves[highest])
+        for same in (old, new):
+            spread = max(map(means.__getitem__, same)) - min(map(means.__getitem__, same))
+            assert spread < max(map(halves.__getitem__, same))
+
+
+def test_without_packet_conservation_the_delay_matters_less_to_bbr(page: ModuleType):
+    found = {(row["kernel"], row["change"]): row for row in page.read("sack-delay")}
+    free, shorter = "BBR without packet conservation", "delay of 5 % of the RTT"
+    for flow in ("reno", "cubic"):
+        as_is, as_is_shorter, without, without_shorter = (
+            float(found["7.3", change][f"{flow}_mbit_per_s"])
+            for change in ("none", shorter, free, f"{free}, {shorter}")
+        )
+        assert without < as_is
+        assert without - without_shorter < (as_is - as_is_shorter) / 3
 
 
 def test_all_differences_have_one_sign_and_over_240_s_none_is_shown(page: ModuleType):

@@ -36,10 +36,14 @@ _COLUMNS: Sequence[str] = (
     "verdict",
 )
 
-_EXPERIMENTS = ("one-change", "longer")
+_ONE_CHANGE: Mapping[str, Mapping[str, str]] = {
+    "one-change": {"reno_first": "Reno, joined by CUBIC", "reno_joins": "Reno, joins CUBIC"},
+    "sack-delay": {"reno": "Reno, joined by BBR", "cubic": "CUBIC, joined by BBR"},
+}
+"""Experiments with kernels that differ in one thing: columns of the file, and their headings."""
+_EXPERIMENTS = (*_ONE_CHANGE, "longer")
 """Results with kernels built for this page only; `make kernel-changes` does not remeasure them."""
 _MBIT = "_mbit_per_s"
-_ORDERS = ("reno_first", "reno_joins")
 
 Row = Mapping[str, str]
 
@@ -85,17 +89,18 @@ def profiles() -> list[str]:
     return sorted(file.stem for file in RESULTS.glob("*.csv") if file.stem not in _EXPERIMENTS)
 
 
-def one_change() -> str:
-    """Tabulate Reno's goodput on kernels in which one thing was changed."""
+def one_change(experiment: str) -> str:
+    """Tabulate the goodput of flows on kernels in which one thing was changed."""
+    flows = _ONE_CHANGE[experiment]
     lines = [
         (
             row["kernel"],
             row["change"],
-            *(f"{row[f'{which}{_MBIT}']} ± {row[f'{which}_half_interval{_MBIT}']}" for which in _ORDERS),
+            *(f"{row[f'{flow}{_MBIT}']} ± {row[f'{flow}_half_interval{_MBIT}']}" for flow in flows),
         )
-        for row in read("one-change")
+        for row in read(experiment)
     ]
-    return _table(("kernel", "change", "Reno, joined by CUBIC", "Reno, joins CUBIC"), lines)
+    return _table(("kernel", "change", *flows.values()), lines)
 
 
 def longer() -> str:
@@ -155,7 +160,8 @@ def changes(profile: str) -> str:
 def filled(text: str) -> str:
     """Return the page with the tables between its marks replaced."""
     tables = {"overview": overview} | {name: lambda name=name: changes(name) for name in profiles()}
-    tables |= {"one-change": one_change, "longer": longer}
+    tables |= {name: lambda name=name: one_change(name) for name in _ONE_CHANGE}
+    tables |= {"longer": longer}
 
     def replaced(block: re.Match[str]) -> str:
         return f"<!-- measured: {block['name']} -->\n\n{tables[block['name']]()}\n\n<!-- end -->"
