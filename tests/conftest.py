@@ -22,6 +22,8 @@ SLOW = {
     "test_hosts",
     "test_lessons",
     "test_mutated_datasets",
+    "test_mutated_files",
+    "test_mutated_records",
     "test_mutated_scenarios",
     "test_netns",
     "test_notebook",
