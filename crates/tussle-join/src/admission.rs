@@ -192,9 +192,13 @@ impl Admission {
         Some(first_to_close)
     }
 
-    /// Notes that a client at this address has joined.
+    /// Notes that a client at this address has joined. Its attempt does not count against the next one.
     pub fn join(&mut self, address: IpAddr) {
-        *self.members.entry(network_of(address)).or_default() += 1;
+        let address = network_of(address);
+        *self.members.entry(address).or_default() += 1;
+        if let Some(attempts) = self.attempts.get_mut(&address) {
+            attempts.recent_parts = attempts.recent_parts.saturating_sub(SECOND_NS);
+        }
     }
 
     /// Notes that a client at this address has left.
@@ -404,6 +408,23 @@ mod tests {
             if step % 10 == 9 {
                 let client = address(u8::try_from(step).unwrap());
                 assert_eq!(admission.try_handshake(client, now_ns), Ok(()), "step {step}");
+            }
+        }
+    }
+
+    /// A thousand addresses try once per second. Clients join from one address, one after the other.
+    #[test]
+    fn clients_of_one_address_join_beside_a_thousand_addresses() {
+        let mut admission = Admission::new(0);
+        for second in 0..10 {
+            let now_ns = second * SECOND_NS;
+            for number in 0..1_000_u32 {
+                _ = admission.try_handshake(IpAddr::from((0x0a00_0000 + number).to_be_bytes()), now_ns);
+            }
+            for _ in 0..5 {
+                assert_eq!(admission.try_handshake(address(1), now_ns), Ok(()), "second {second}");
+                admission.join(address(1));
+                admission.leave(address(1));
             }
         }
     }
