@@ -257,8 +257,8 @@ fuzz:  ## Feed mangled input to simulator and protocol, FUZZ_SECONDS=60 a target
 	tar $(TAR_SAME_BYTES) -cJf fuzz/kept/$(target).tar.xz -C fuzz/corpus $(target);)
 
 .PHONY: mutations
-mutations: setup  ## Give 1000 mutated scenarios and 200 mutated datasets to every command (`make test` takes fewer)
-	TUSSLE_MUTATIONS=all $(PYTEST) tests/test_mutated_scenarios.py tests/test_mutated_datasets.py
+mutations: setup  ## Give 1000 mutated scenarios, 200 mutated datasets and other files to every command (`make test` takes fewer)
+	TUSSLE_MUTATIONS=all $(PYTEST) tests/test_mutated_*.py
 
 .PHONY: clean
 clean:  ## Remove all that was built; results stay

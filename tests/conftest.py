@@ -25,6 +25,8 @@ SLOW = {
     "test_lessons",
     "test_markdown",
     "test_mutated_datasets",
+    "test_mutated_files",
+    "test_mutated_records",
     "test_mutated_scenarios",
     "test_netns",
     "test_notebook",

@@ -107,7 +107,6 @@ def test_an_unexpected_packet_is_reported_with_its_time(engine, tmp_path):
         ('"10-13"', '"13-10"', 'step 1: "13-10" is not a range of packets; write "4" or "4-6"'),
         ("at_ms = 100.1", "at_ms = 99", "step 2: at_ms is earlier than the previous step"),
         ("write = 30", 'write = 30\ndata = ["1"]', "step 0: `data` and `acks` need role"),
-        ("claim = ", "claim ", "not TOML: "),
         (
             "# Packet 2",
             "hosts = { initial_cwnd = 0 }\n# Packet 2",
@@ -119,6 +118,11 @@ def test_an_unexpected_packet_is_reported_with_its_time(engine, tmp_path):
 def test_an_invalid_script_is_refused_with_a_message(engine, tmp_path, tussle_, old, new, sentence):
     answer = tussle_("script", changed(tmp_path, old, new), "--engine", engine)
     assert refused(answer).startswith(f"{tmp_path / 'changed.toml'}: {sentence}")
+
+
+def test_a_script_that_is_not_toml_is_refused_with_the_line(tmp_path, tussle_):
+    file = changed(tmp_path, "claim = ", "claim ")
+    assert refused(tussle_("script", file)).startswith(f"{file}, line 1, column 7: not valid TOML: ")
 
 
 @pytest.mark.usefixtures("kernel")

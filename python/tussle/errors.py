@@ -3,6 +3,7 @@
 import difflib
 import json
 from collections.abc import Iterable
+from unicodedata import category
 
 _SHOWN_CHARACTERS = 60
 _LONGEST_PLAIN_NAME = 64
@@ -47,12 +48,13 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Escape a text from outside for a terminal: everything but printable characters and newlines.
+    r"""Escape a text from outside for a terminal: everything but printable characters, spaces and newlines.
 
     >>> printable("full\x1b[2J\ntry later")
     'full\\x1b[2J\ntry later'
     """
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    # Python does not count spaces without a break as printable.
+    return "".join(c if c.isprintable() or c == "\n" or category(c) == "Zs" else repr(c)[1:-1] for c in text)
 
 
 def shown(value: object) -> str:

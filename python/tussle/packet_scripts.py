@@ -4,7 +4,6 @@ crates/tussle-core/src/script defines the format, and checks the answers of both
 """
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from tussle import _core
 from tussle.errors import TussleError, unknown
 from tussle.kernel import USUAL_HZ, built_kernel
 from tussle.kernel.guest import UserMode
+from tussle.scenario.text import read_toml
 
 ENGINES = ("sim", "kernel")
 
@@ -38,17 +38,10 @@ def play(files: Sequence[Path], engine: str, kernel: str | None = None) -> list[
         raise TussleError(unknown("engine", engine, ENGINES))
     if kernel is not None and engine != "kernel":
         raise TussleError("--kernel needs --engine kernel; give both or neither")
-    scripts = {file: _script(file) for file in files}
+    scripts = {file: read_toml(file, str(file)) for file in files}
     played = {file: script for file, script in scripts.items() if engine not in script.get("skip", {})}
     found = _on_kernel(played, kernel) if engine == "kernel" else _on_simulator(played)
     return [_verdict(file, scripts[file], (engine, found.get(file))) for file in scripts]
-
-
-def _script(file: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.read_text("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TussleError(f"{file}: not TOML: {error}") from error
 
 
 def _verdict(file: Path, script: Mapping[str, Any], found: tuple[str, Mapping[str, str] | None]) -> Verdict:

@@ -191,6 +191,7 @@ def test_a_table_with_other_columns_is_refused(
             lambda flows: flows.with_columns(run=pl.col("run") + 7),
             "has runs that are not in the table runs",
         ),
+        ("flows", lambda flows: flows.filter(pl.col("run") != 0), "run 0 has no flows"),
         ("samples", lambda samples: samples.with_columns(time_s=None).cast({"time_s": pl.Float64}), "time_s"),
     ],
 )

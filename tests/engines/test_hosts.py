@@ -242,7 +242,7 @@ def test_settings_that_a_real_path_cannot_have_are_refused(network: Network):
         ("[hosts.a]\nssh = 1", "hosts.a.ssh: 1 is not a text in quotes"),
         ("[host.a]", 'unknown table "host"; did you mean "hosts"?'),
         ("hosts = 1", "write a table for each machine, like [hosts.laptop]"),
-        ("[hosts", "is not TOML"),
+        ("[hosts", "hosts.toml, last line: not valid TOML: "),
         (
             HOSTS.replace('address = "10.77.0.1"', 'address = "no such name"'),
             "is neither an IP address nor a known name",

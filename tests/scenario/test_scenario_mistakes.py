@@ -22,6 +22,10 @@ def mistake(changes: dict[str, Any]) -> str:
     [
         ({"pth": 1}, 'scenario: unknown key "pth"; did you mean "path"?'),
         ({"path__queue__limt": "1 bdp"}, 'scenario, path.queue: unknown key "limt"; did you mean "limit"?'),
+        (
+            {"path__queue": {"type": "codel"}},
+            'scenario, path.queue: unknown key "type"; did you mean kind = "codel"?',
+        ),
         ({"flows__0__algoritm": "x"}, 'scenario, flows.0: unknown key "algoritm"; did you mean "algorithm"?'),
         (
             {"flows__0__algorithm": "cubik"},

@@ -34,7 +34,7 @@ def crowd(server: Server, addresses: int, kind: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("addresses", "kind"), [(128, "waits"), (40, "joins"), (128, "joins"), (1000, "waits")]
+    ("addresses", "kind"), [(128, "waits"), (40, "joins"), (1000, "joins"), (1000, "waits")]
 )
 def test_many_addresses_do_not_shut_out_a_client(addresses, kind, tmp_path):
     joins = 5

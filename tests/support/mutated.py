@@ -5,8 +5,10 @@ import random
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any
+from unicodedata import category
 
 from commandline import Answer
 
@@ -68,6 +70,8 @@ def faults_of(answer: Answer) -> list[str]:
         found.append(f"status {answer.status}")
     if "Traceback" in answer.out + answer.problems:
         found.append("a traceback")
+    if any(category(character)[0] == "C" for character in answer.out.replace("\n", "")):
+        found.append("its output may drive the terminal")
     lines = answer.problems.splitlines()
     # Notes come before a refusal, and every other output of a command has nothing but notes here.
     if answer.status == 2 and not (lines and lines[-1].startswith("tussle: ")):
@@ -97,3 +101,41 @@ def at(value: Any, path: tuple[str | int, ...]) -> Any:
     for key in path:
         value = value[key]
     return value
+
+
+def damage(roll: random.Random, file: Path) -> str:
+    """Damage a file as a faulty disk or another program may, and describe it."""
+    return roll.choice([flip, truncate, replace])(roll, file)
+
+
+def flip(roll: random.Random, file: Path) -> str:
+    content = bytearray(file.read_bytes())
+    content[roll.randrange(len(content))] ^= 1 << roll.randrange(8)
+    file.write_bytes(content)
+    return f"{file.name} with another bit"
+
+
+def truncate(roll: random.Random, file: Path) -> str:
+    content = file.read_bytes().rstrip()
+    left = roll.choice([0, roll.randrange(len(content)), len(content) - 1])
+    file.write_bytes(content[:left])
+    return f"{file.name} with {left} bytes"
+
+
+def replace(roll: random.Random, file: Path) -> str:
+    file.unlink()
+    by = roll.choice(["nothing", "folder", "zero", "full", "fifo", "loop", "dangling", "terminal"])
+    match by:
+        case "folder":
+            file.mkdir()
+        case "fifo":
+            os.mkfifo(file)
+        case "zero" | "full":
+            file.symlink_to(f"/dev/{by}")
+        case "terminal":
+            file.symlink_to("/dev/stdin")
+        case "loop":
+            file.symlink_to(file.name)
+        case "dangling":
+            file.symlink_to("nowhere")
+    return f"{file.name} by {by}"

@@ -246,6 +246,34 @@ def with_mark(roll: random.Random, tables: dict[str, Any]) -> Mutation:
     return Mutation("marks", b"\xef\xbb\xbf" * (1 + twice) + tomlkit.dumps(tables).encode(), wrong=twice)
 
 
+ANY_TABLES: list[Callable[[random.Random, dict[str, Any]], Mutation]] = [
+    any_value,
+    hostile_text,
+    renamed_key,
+    removed_key,
+    deep,
+    duplicated_key,
+    control_character,
+    flipped_bytes,
+    truncated,
+    another_encoding,
+    with_mark,
+]
+"""Mutations of any file of TOML with a number or a text in each table."""
+
+QUANTITIES: list[Callable[[random.Random, dict[str, Any]], Mutation]] = [
+    negative,
+    without_unit,
+    foreign_unit,
+    unit_of_another,
+    huge,
+    not_finite,
+    zero,
+    wrong_type,
+    long_list,
+]
+"""Mutations of a file with quantities."""
+
 KINDS: list[Callable[[random.Random, dict[str, Any]], Mutation]] = [
     negative,
     without_unit,

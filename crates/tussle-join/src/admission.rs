@@ -13,10 +13,16 @@ const MAX_WAITING_EACH: usize = 32;
 const DEADLINE_NS: u64 = 5_000_000_000;
 /// Handshakes that one address may start at once, and per second.
 const ATTEMPTS_EACH: u64 = 10;
-/// Handshakes that all addresses may start at once, and per second. They take some 20 ms of CPU time.
+/// Handshakes that all addresses may start per second. They take some 20 ms of CPU time.
 const ATTEMPTS_ALL: u64 = 200;
-/// Largest number of recent attempts that count against an address's next one. One is forgotten per second.
-const MAX_RECENT: u64 = 100;
+/// Handshakes that all addresses may start at once.
+const ATTEMPTS_ALL_AT_ONCE: u64 = 2_000;
+/// Tokens shared by all addresses that an address has to leave for each of its recent attempts.
+const LEFT_FOR_OTHERS: u64 = 20;
+/// Largest number of recent attempts that count against an address's next one: alone, it is always admitted.
+const MAX_RECENT: u64 = 50;
+/// Time in which an address's attempt is forgotten, in s.
+const FORGOTTEN_IN_S: u64 = 10;
 /// Largest number of addresses whose attempts are remembered.
 const MAX_ADDRESSES: usize = 4096;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -83,25 +89,31 @@ struct Waiting {
 #[derive(Clone, Copy, Debug)]
 struct Attempts {
     left: Bucket,
-    /// Recent attempts, in ns: each is forgotten after one second of its own.
-    recent_ns: u64,
+    /// Recent attempts, in parts of an attempt: one attempt is 10^9 parts.
+    recent_parts: u64,
     at_ns: u64,
 }
 
 impl Attempts {
     fn none(now_ns: u64) -> Attempts {
-        Attempts { left: Bucket::full(ATTEMPTS_EACH, now_ns), recent_ns: 0, at_ns: now_ns }
+        Attempts { left: Bucket::full(ATTEMPTS_EACH, now_ns), recent_parts: 0, at_ns: now_ns }
     }
 
     fn pass(&mut self, now_ns: u64) {
-        self.left.fill(ATTEMPTS_EACH, now_ns);
-        self.recent_ns = self.recent_ns.saturating_sub(now_ns.saturating_sub(self.at_ns));
+        self.left.fill(ATTEMPTS_EACH, ATTEMPTS_EACH, now_ns);
+        let forgotten_parts = now_ns.saturating_sub(self.at_ns) / FORGOTTEN_IN_S;
+        self.recent_parts = self.recent_parts.saturating_sub(forgotten_parts);
         self.at_ns = self.at_ns.max(now_ns);
     }
 
     fn count(&mut self) {
         self.left.take();
-        self.recent_ns = (self.recent_ns + SECOND_NS).min(MAX_RECENT * SECOND_NS);
+        self.recent_parts = (self.recent_parts + SECOND_NS).min(MAX_RECENT * SECOND_NS);
+    }
+
+    /// Tokens shared by all addresses that this address has to leave.
+    fn left_for_others(&self) -> u64 {
+        self.recent_parts.div_ceil(SECOND_NS) * LEFT_FOR_OTHERS
     }
 }
 
@@ -118,10 +130,10 @@ impl Bucket {
         Bucket { parts: size * SECOND_NS, at_ns: now_ns }
     }
 
-    /// Fills the bucket up to now. Its size is also its rate per second.
-    fn fill(&mut self, size: u64, now_ns: u64) {
+    /// Fills the bucket up to now, at a rate per second.
+    fn fill(&mut self, size: u64, rate: u64, now_ns: u64) {
         let since_ns = now_ns.saturating_sub(self.at_ns);
-        self.parts = self.parts.saturating_add(since_ns.saturating_mul(size)).min(size * SECOND_NS);
+        self.parts = self.parts.saturating_add(since_ns.saturating_mul(rate)).min(size * SECOND_NS);
         self.at_ns = self.at_ns.max(now_ns);
     }
 
@@ -129,9 +141,9 @@ impl Bucket {
         self.has_one_beyond(0)
     }
 
-    /// Whether the bucket holds one attempt more than a number of parts.
-    fn has_one_beyond(&self, parts: u64) -> bool {
-        self.parts >= parts + SECOND_NS
+    /// Whether the bucket holds one attempt more than a number of attempts.
+    fn has_one_beyond(&self, attempts: u64) -> bool {
+        self.parts >= (attempts + 1) * SECOND_NS
     }
 
     fn take(&mut self) {
@@ -146,7 +158,7 @@ impl Admission {
             waiting: BTreeMap::new(),
             members: HashMap::new(),
             attempts: HashMap::new(),
-            all: Bucket::full(ATTEMPTS_ALL, now_ns),
+            all: Bucket::full(ATTEMPTS_ALL_AT_ONCE, now_ns),
             refused: Refused::default(),
         }
     }
@@ -180,9 +192,13 @@ impl Admission {
         Some(first_to_close)
     }
 
-    /// Notes that a client at this address has joined.
+    /// Notes that a client at this address has joined. Its attempt does not count against the next one.
     pub fn join(&mut self, address: IpAddr) {
-        *self.members.entry(network_of(address)).or_default() += 1;
+        let address = network_of(address);
+        *self.members.entry(address).or_default() += 1;
+        if let Some(attempts) = self.attempts.get_mut(&address) {
+            attempts.recent_parts = attempts.recent_parts.saturating_sub(SECOND_NS);
+        }
     }
 
     /// Notes that a client at this address has left.
@@ -203,20 +219,20 @@ impl Admission {
     }
 
     /// Whether an address may start a handshake now. The tokens shared by all addresses are reserved for
-    /// those with few attempts: an address has to leave as many tokens as it recently used.
+    /// those with few attempts: an address has to leave some for each of its recent attempts.
     ///
     /// # Errors
     /// This address, or all addresses together, started too many handshakes.
     pub fn try_handshake(&mut self, address: IpAddr, now_ns: u64) -> Result<(), Refusal> {
         let address = network_of(address);
-        self.all.fill(ATTEMPTS_ALL, now_ns);
+        self.all.fill(ATTEMPTS_ALL_AT_ONCE, ATTEMPTS_ALL, now_ns);
         if self.attempts.len() >= MAX_ADDRESSES && !self.attempts.contains_key(&address) {
             self.forget(now_ns);
         }
         let own = self.attempts.entry(address).or_insert_with(|| Attempts::none(now_ns));
         own.pass(now_ns);
         // Refused attempts of one address do not count against all addresses.
-        if !own.left.has_one() || !self.all.has_one_beyond(own.recent_ns) {
+        if !own.left.has_one() || !self.all.has_one_beyond(own.left_for_others()) {
             return Err(Refusal::TooOften);
         }
         own.count();
@@ -228,11 +244,11 @@ impl Admission {
     fn forget(&mut self, now_ns: u64) {
         self.attempts.retain(|_, own| {
             own.pass(now_ns);
-            own.recent_ns > 0
+            own.recent_parts > 0
         });
         if self.attempts.len() >= MAX_ADDRESSES {
             let least =
-                self.attempts.iter().min_by_key(|(_, own)| own.recent_ns).map(|(address, _)| *address);
+                self.attempts.iter().min_by_key(|(_, own)| own.recent_parts).map(|(address, _)| *address);
             least.map(|address| self.attempts.remove(&address));
         }
     }
@@ -363,6 +379,54 @@ mod tests {
             _ = admission.try_handshake(IpAddr::from((number % 5_000 + 1).to_be_bytes()), now_ns);
         }
         assert_eq!(admission.try_handshake(address(1), 40 * SECOND_NS), Ok(()));
+    }
+
+    /// A thousand addresses try at once, and again every second. Twenty others try once each second.
+    #[test]
+    fn a_thousand_addresses_at_once_do_not_shut_out_others() {
+        let mut admission = Admission::new(0);
+        let attacker = |number: u32| IpAddr::from((0x0a00_0000 + number).to_be_bytes());
+        for second in 0..10_u8 {
+            let now_ns = u64::from(second) * SECOND_NS;
+            (0..1_000).for_each(|number| _ = admission.try_handshake(attacker(number), now_ns));
+            for client in 0..20 {
+                let tried = admission.try_handshake(address(second * 20 + client), now_ns);
+                assert_eq!(tried, Ok(()), "client {client} in second {second}");
+            }
+        }
+    }
+
+    /// A thousand addresses try as often as they may for ten seconds. Another one tries in each second.
+    #[test]
+    fn a_thousand_addresses_that_try_continuously_do_not_shut_out_another() {
+        let mut admission = Admission::new(0);
+        for step in 0..100_u64 {
+            let now_ns = step * SECOND_NS / 10;
+            for number in 0..1_000_u32 {
+                _ = admission.try_handshake(IpAddr::from((0x0a00_0000 + number).to_be_bytes()), now_ns);
+            }
+            if step % 10 == 9 {
+                let client = address(u8::try_from(step).unwrap());
+                assert_eq!(admission.try_handshake(client, now_ns), Ok(()), "step {step}");
+            }
+        }
+    }
+
+    /// A thousand addresses try once per second. Clients join from one address, one after the other.
+    #[test]
+    fn clients_of_one_address_join_beside_a_thousand_addresses() {
+        let mut admission = Admission::new(0);
+        for second in 0..10 {
+            let now_ns = second * SECOND_NS;
+            for number in 0..1_000_u32 {
+                _ = admission.try_handshake(IpAddr::from((0x0a00_0000 + number).to_be_bytes()), now_ns);
+            }
+            for _ in 0..5 {
+                assert_eq!(admission.try_handshake(address(1), now_ns), Ok(()), "second {second}");
+                admission.join(address(1));
+                admission.leave(address(1));
+            }
+        }
     }
 
     /// Ten attempts at once, then one in each tenth of a second.

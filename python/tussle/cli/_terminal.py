@@ -15,6 +15,9 @@ INTERRUPTED = 130
 WIDE_ENOUGH = 10_000
 """Columns of output that is never wrapped."""
 _ANY_HEIGHT = 25
+_MOST_CHARACTERS = 1500
+_KEPT_AT_END = 300
+"""Of an error message that is longer: what is wrong with a long text often follows the text."""
 
 
 @dataclass
@@ -49,7 +52,7 @@ def say(text: str) -> None:
     """Print a line: to the standard error if the standard output has JSON, and not at all if quiet."""
     if not _output.quiet:
         width = WIDE_ENOUGH if _output.as_json else columns()
-        typer.echo("\n".join(_wrapped(line, width) for line in text.splitlines()), err=_output.as_json)
+        _echo(text, width, err=_output.as_json)
 
 
 def note(text: str) -> None:
@@ -58,13 +61,18 @@ def note(text: str) -> None:
         # In a file that has both, lines are in the order in which they were printed.
         sys.stdout.flush()
         width = shutil.get_terminal_size().columns if sys.stderr.isatty() else WIDE_ENOUGH
-        typer.echo("\n".join(_wrapped(printable(line), width) for line in text.splitlines()), err=True)
+        _echo(text, width, err=True)
 
 
 def detail(text: str) -> None:
     """Print a note that only `--verbose` asks for."""
     if _output.verbose:
         note(text)
+
+
+def _echo(text: str, width: int, *, err: bool) -> None:
+    """Print text in which names from outside may contain control sequences."""
+    typer.echo("\n".join(_wrapped(printable(line), width) for line in text.splitlines()), err=err)
 
 
 def _wrapped(line: str, width: int) -> str:
@@ -112,4 +120,10 @@ def complain(sentences: str, details: str = "") -> None:
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else WIDE_ENOUGH
     for sentence in sentences.splitlines():
         # Names from outside may contain control sequences.
-        sys.stderr.write(_wrapped(f"tussle: {printable(sentence)}", width) + "\n")
+        sys.stderr.write(_wrapped(f"tussle: {_without_middle(printable(sentence))}", width) + "\n")
+
+
+def _without_middle(sentence: str) -> str:
+    if len(sentence) <= _MOST_CHARACTERS:
+        return sentence
+    return f"{sentence[: _MOST_CHARACTERS - _KEPT_AT_END]} … {sentence[-_KEPT_AT_END:]}"

@@ -9,7 +9,7 @@ import typer
 import tussle
 from tussle.cli._options import AsJson, folder_of
 from tussle.cli._terminal import choose_json, columns, note, print_json, say, show_whole
-from tussle.errors import TussleError
+from tussle.errors import TussleError, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -130,7 +130,8 @@ def _show_changes(first: Path, second: Path) -> None:
         return
     table = Table("section", "criterion", "A", "B", "why", box=None, pad_edge=False)
     for change in document.changes:
-        table.add_row(change.section, change.name, change.before, change.after, change.why)
+        cells = (change.section, change.name, change.before, change.after, change.why)
+        table.add_row(*map(printable, cells))
     show_whole(table, columns())
     raise typer.Exit(_DIFFERENT)
 

@@ -27,10 +27,12 @@ def not_counted(runs: pl.LazyFrame) -> Iterator[str]:
 
 
 def not_their_runs(tables: Mapping[str, pl.LazyFrame]) -> Iterator[str]:
-    """Report flows that are duplicates, or of unknown runs."""
+    """Report flows that are duplicates, or of unknown runs, and runs without flows."""
     runs = tables["runs"].select("run").collect()["run"]
     flows = tables["flows"].select("run", "flow").collect()
     if not flows["run"].is_in(runs.implode()).all():
         yield "column run has runs that are not in the table runs"
     elif flows.is_duplicated().any():
         yield "columns run and flow have a flow twice"
+    elif not (has_flows := runs.is_in(flows["run"].implode())).all():
+        yield f"run {runs.filter(~has_flows)[0]} has no flows"

@@ -2,13 +2,13 @@
 
 import ipaddress
 import socket
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tussle.errors import TussleError, shown, unknown
+from tussle.scenario.text import read_toml
 
 _ROLES = ("sender", "receiver")
 _KEYS = {"ssh": str, "role": str, "address": str, "port": int, "flows": list, "ssh_config": str}
@@ -68,12 +68,7 @@ class Hosts:
 
 def read_hosts(file: Path) -> Hosts:
     """Read hosts.toml; raises TussleError with the problem and its position."""
-    try:
-        contents = tomllib.loads(file.read_text("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TussleError(f"{file} is not TOML: {error}") from error
-    except OSError as error:
-        raise TussleError(f"cannot read {file}: {error.strerror}; give another file to --hosts") from error
+    contents = read_toml(file, str(file), "give another file to --hosts")
     for key in contents:
         if key != "hosts":
             raise TussleError(f"{file}: {unknown('table', key, ['hosts'])}")

@@ -116,7 +116,8 @@ class Scenario(Table):
         """
         file = FilePath(path)
         source = f"scenario {file.name}"
-        tables = with_files_beside(file.parent, read_toml(file, source))
+        tables = read_toml(file, source, "`tussle list scenarios` shows the ready ones")
+        tables = with_files_beside(file.parent, tables)
         return cls.model_validate(tables, context={"source": source})
 
     @classmethod

@@ -49,11 +49,11 @@ def _problem(error: ErrorDetails, model: type[BaseModel]) -> Problem:
             table
             and table[0] == "flows"
             and len(table) == len(("flows", 0))
-            and key in _keys(model, ["hosts"])
+            and key in _keys(_table_at(model, ["hosts"]))
         ):
             what = "a setting of hosts; write it below [hosts], or as {0} of sender or receiver"
             return Problem(_dotted(location), what.format(key))
-        return Problem(_dotted(table), unknown("key", str(key), _keys(model, table)))
+        return Problem(_dotted(table), _unknown_key(str(key), error["input"], _table_at(model, table)))
     return Problem(_dotted(location), _what(error))
 
 
@@ -90,8 +90,22 @@ def _dotted(location: Iterable[int | str]) -> str:
     return ".".join(plain(str(part)) for part in location)
 
 
-def _keys(model: type[BaseModel], location: Iterable[int | str]) -> list[str]:
-    """List the keys of the table at `location`."""
+def _unknown_key(key: str, value: object, table: type[BaseModel]) -> str:
+    """Return what is wrong with a key that a table does not have."""
+    kinds = getattr(table, "kinds", None)
+    if kinds and isinstance(value, str) and value in kinds.by_name:
+        return f'unknown key {shown(key)}; did you mean kind = "{value}"?'
+    return unknown("key", key, _keys(table))
+
+
+def _keys(table: type[BaseModel]) -> list[str]:
+    """List the keys of a table."""
+    kinds = getattr(table, "kinds", None)
+    return kinds.keys() if kinds else [field.alias or name for name, field in table.model_fields.items()]
+
+
+def _table_at(model: type[BaseModel], location: Iterable[int | str]) -> type[BaseModel]:
+    """Return the table at `location`."""
     table = model
     for part in location:
         if isinstance(part, str):
@@ -99,8 +113,7 @@ def _keys(model: type[BaseModel], location: Iterable[int | str]) -> list[str]:
                 part
             ].annotation
             table = next(each for each in annotations_in(annotation) if _is_table(each))
-    kinds = getattr(table, "kinds", None)
-    return kinds.keys() if kinds else [field.alias or name for name, field in table.model_fields.items()]
+    return table
 
 
 def annotations_in(annotation: Any) -> Iterator[Any]:

@@ -13,16 +13,14 @@ _MOST_MIB = 4
 """Scenarios of a hundred thousand cases are shorter."""
 
 
-def read_toml(file: Path, source: str) -> dict[str, Any]:
+def read_toml(file: Path, source: str, where_others_are: str = "check its name") -> dict[str, Any]:
     """Return the file's tables; `source` names it in errors."""
     try:
         text = read_bounded(file, _MOST_MIB).decode("utf-8-sig")
     except FileNotFoundError:
-        raise TussleError(
-            f"{source}: there is no file {file}; `tussle list scenarios` shows the ready ones"
-        ) from None
+        raise TussleError(f"{source}: there is no file {file}; {where_others_are}") from None
     except IsADirectoryError:
-        raise TussleError(f"{source}: {file} is a folder; name a scenario file in it") from None
+        raise TussleError(f"{source}: {file} is a folder; name a file in it") from None
     except UnicodeDecodeError:
         raise TussleError(f"{source}: {file} is not text in UTF-8; save it in UTF-8") from None
     except (OSError, ValueError) as error:

@@ -17,6 +17,7 @@ from tussle.dataset.files import explained
 from tussle.errors import TussleError
 from tussle.provenance import Origin, provenance
 from tussle.scenario import Scenario
+from tussle.serving._records import read_records
 from tussle.serving._vetting import Received, vetted
 from tussle.units import RATE, rate
 
@@ -85,7 +86,7 @@ def write_dataset(folder: Path, facts: Mapping[str, Any]) -> Made:
     out. Raises TussleError when there is nothing to convert, or the dataset cannot be written.
     """
     partial = partial_folder(folder)
-    received, left_out = vetted(_read(partial))
+    received, left_out = vetted(read_records(partial))
     if received.flows.is_empty():
         raise TussleError(
             f"{partial} contains no flow that can be measured: {'; '.join(left_out)}; remove it"
@@ -109,9 +110,6 @@ def write_dataset(folder: Path, facts: Mapping[str, Any]) -> Made:
 
 
 def _contradictions(flows: pl.DataFrame) -> list[str]:
-    if "contradiction" not in flows.columns:
-        # Earlier servers did not look for any.
-        return []
     named = flows.filter(pl.col("contradiction") != "").select("name", "contradiction")
     return [
         f"{name}: {contradiction}; the server's observation counts"
@@ -180,36 +178,10 @@ def _known(times: Iterable[Any]) -> list[float]:
     return [time for time in times if time is not None]
 
 
-def _read(partial: Path) -> Received:
-    file = partial / "flows.arrow"
-    if not file.is_file():
-        raise TussleError(f"{partial} contains no flow, so that no dataset can be made")
-    try:
-        flows, validity = (pl.read_ipc_stream(partial / f"{name}.arrow") for name in ("flows", "validity"))
-        chunks = [pl.read_ipc_stream(chunk) for chunk in sorted(partial.glob("samples-*.arrow"))]
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise TussleError(f"{partial} is damaged ({error}); remove it") from error
-    # Each file has its own encoding of states.
-    chunks = [chunk.with_columns(pl.col("state").cast(pl.String)) for chunk in chunks]
-    return Received(flows, pl.concat(chunks or [_no_samples()]).sort("time_s", "flow"), validity)
-
-
 def _written(received: Received) -> _Written:
     flows, samples, _ = received
     ends = [flows["end_s"].max(), samples["time_s"].max(), flows["start_s"].max()]
     return _since(_on_grid(flows["start_s"]), _Written(flows, samples, max(_known(ends))))
-
-
-def _no_samples() -> pl.DataFrame:
-    table = ENGINE_TABLES["samples"]
-    own = (
-        "client.claimed_bytes",
-        "tcp_info.sent_packets",
-        "tcp_info.timeouts",
-        "probe.rtt_ms",
-        "probe.idle_rtt_ms",
-    )
-    return pl.DataFrame(schema=table.schema(own)).drop("run")
 
 
 def _scenario(written: _Written) -> Scenario:
@@ -277,9 +249,7 @@ def _tables_of(turn: _Turn, validity: pl.DataFrame) -> dict[str, pl.DataFrame]:
         "flows": _flows(turn.written, turn.steady_s),
         "samples": turn.written.samples,
         "events": _events(turn.written),
-        "validity": validity.filter(pl.col("flow").is_in(flows.to_list())).with_columns(
-            pl.col("kept_up") == 1
-        ),
+        "validity": validity.filter(pl.col("flow").is_in(flows.to_list())),
     }
     numbers = pl.DataFrame({"flow": flows, "number": pl.arange(flows.len(), dtype=pl.UInt32, eager=True)})
     counted = {
@@ -356,7 +326,7 @@ def _events(written: _Written) -> pl.DataFrame:
             flows.filter(pl.col("complete_s").is_not_null()).select(
                 time_s="complete_s", kind=pl.lit("complete"), flow="flow"
             ),
-            flows.filter(pl.col("ended").cast(pl.String) == "lost").select(
+            flows.filter(pl.col("ended") == "lost").select(
                 time_s="end_s", kind=pl.lit("disconnect"), flow="flow"
             ),
         ]

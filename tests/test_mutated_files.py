@@ -1,0 +1,90 @@
+"""Mutated packet scripts and search spaces: invalid ones are refused with a message, and nothing crashes."""
+
+import copy
+import shutil
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commandline import Answer, refused
+from mutated import faults_of, mutations, patience, rng
+from mutated_scenarios import ANY_TABLES, QUANTITIES, Mutation, hostile_text, removed_key, wrong_type
+
+SCRIPTS = Path(__file__).parent.parent / "crates" / "tussle-core" / "tests" / "scripts"
+SPACE = {
+    "duration": "1 s",
+    "start_jitter": "1 ms",
+    "path": {
+        "rate": {"from": "1 Mbit/s", "to": "3 Mbit/s", "scale": "log"},
+        "rtt": {"from": "10 ms", "to": "90 ms", "plain": "50 ms"},
+        "queue": {"kind": ["fifo", "codel"], "limit": "20 packets"},
+        "loss": "1 %",
+        "changes": [],
+        "reverse": {"elements": []},
+    },
+    "flows": {"0": {"count": 1, "access": {"jitter": "1 ms"}}},
+}
+SEARCH = "worst --algorithm reno --objective utilisation --budget 2 --workers 1 --within mutated.toml -o out"
+
+PERHAPS = (hostile_text, removed_key, wrong_type)
+"""Kinds that may be valid: scripts expect any text; spaces have defaults for missing keys."""
+
+
+@pytest.fixture(scope="module")
+def scripts() -> list[dict[str, Any]]:
+    return [tomllib.loads(file.read_text("utf-8")) for file in sorted(SCRIPTS.glob("*.toml"))]
+
+
+def test_a_mutated_packet_script_is_played_or_refused_with_messages(
+    scripts: list[dict[str, Any]], tussle_: Callable[..., Answer]
+):
+    found: list[str] = []
+    for number in mutations(full=400, every=4):
+        made = mutation(number, scripts[number % len(scripts)], ANY_TABLES)
+        found += faults_after(made, tussle_, "script mutated.toml")
+    assert "\n".join(found) == ""
+
+
+def test_a_mutated_space_is_searched_or_refused_with_messages(tussle_: Callable[..., Answer], tmp_path: Path):
+    found: list[str] = []
+    for number in mutations(full=200, every=20):
+        made = mutation(number, SPACE, [*ANY_TABLES, *QUANTITIES])
+        found += faults_after(made, tussle_, SEARCH)
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        left = {path.name for path in tmp_path.iterdir()} - {"mutated.toml"}
+        found += [f"{made.description}: left {left}"] if left else []
+    assert "\n".join(found) == ""
+
+
+@pytest.mark.parametrize("words", ["script mutated.toml", SEARCH], ids=["script", "worst"])
+@pytest.mark.parametrize("target", ["nowhere", "/dev/zero", "/dev", "mutated.toml"])
+def test_an_unreadable_script_or_space_is_refused(
+    words: str, target: str, tussle_: Callable[..., Answer], tmp_path: Path
+):
+    (tmp_path / "mutated.toml").symlink_to(target)
+    with patience():
+        assert "mutated.toml" in refused(tussle_(*words.split()))
+
+
+def mutation(number: int, tables: dict[str, Any], kinds: list[Callable[..., Mutation]]) -> Mutation:
+    """Return the mutation of a file's tables with this number."""
+    kind = kinds[number % len(kinds)]
+    made = kind(rng("file", number), copy.deepcopy(tables))
+    wrong = made.wrong and kind not in PERHAPS
+    return made._replace(description=f"{number}: {kind.__name__}: {made.description}", wrong=wrong)
+
+
+def faults_after(made: Mutation, call: Callable[..., Answer], words: str) -> list[str]:
+    """Write the mutation, run a command on it, and return the faults of its output."""
+    Path("mutated.toml").write_bytes(made.content)
+    with patience():
+        answer = call(*words.split())
+    found = faults_of(answer)
+    if made.wrong and answer.status != 2:
+        found.append("accepted")
+    if answer.status == 2 and "mutated.toml" not in answer.problems:
+        found.append(f"the sentence does not say where: {answer.problems}")
+    return [f"{made.description}: {fault}" for fault in found]
