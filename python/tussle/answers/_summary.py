@@ -80,7 +80,7 @@ class Summary:
     def grids(self) -> list[Grid]:
         """The tables to show: a matrix for each network if the runs are pairs, else a row for each flow."""
         if pairs(self.dataset)["first"].n_unique() > 1:
-            return pair_grids(self.dataset, REGISTRY["coexistence"].compute(self.dataset))
+            return pair_grids(self.dataset)
         return [flow_grid(self.dataset)]
 
     def __repr__(self) -> str:

@@ -62,7 +62,7 @@ class FlowOf(BaseModel):
 
 
 class PairOf(BaseModel):
-    """The verdict on two flows, as of the metric coexistence."""
+    """The verdict on a pair, as of the metric coexistence."""
 
     model_config = _DESCRIBED
     point: int
@@ -71,8 +71,12 @@ class PairOf(BaseModel):
     """The algorithm of the first flow."""
     second: str
     """The algorithm of the second flow."""
+    first_flows: int
+    """The number of flows of the first algorithm."""
+    second_flows: int
+    """The number of flows of the second algorithm."""
     smaller_share: Interval
-    """The share of the smaller flow of both goodputs."""
+    """The share of the smaller flow of both goodputs; of several flows on a side, of the mean goodputs."""
     verdict: Literal["yes", "no", "unclear"] | None
     """Whether they share fairly; null if nothing was delivered."""
     reason: str | None
@@ -102,7 +106,7 @@ class Result(BaseModel):
     flows: list[FlowOf]
     """Flows of each point."""
     pairs: list[PairOf]
-    """Verdicts, where all runs are pairs of flows; else empty."""
+    """Verdicts, where all runs are pairs; else empty."""
     notes: list[str]
     """What limits the results, and what would make them better."""
 

@@ -61,6 +61,13 @@ def matrix(
             show_default="the profile's",
         ),
     ] = None,
+    flows: Annotated[
+        str,
+        typer.Option(
+            metavar="NxM",
+            help="The numbers of flows of the first and of the second algorithm, such as 4x1.",
+        ),
+    ] = "1x1",
     stagger: Annotated[str, typer.Option(metavar="TIME", help="Delay of the second flow's start.")] = "10 s",
     duration: Annotated[
         str | None,
@@ -96,6 +103,7 @@ def matrix(
         repetitions=repetitions,
         settings=given({"seed": seed}) | parse_settings(settings),
         rtt=rtt,
+        flows=flows,
     )
     if planned.reason:
         note(planned.reason)

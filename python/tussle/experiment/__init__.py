@@ -111,6 +111,7 @@ def matrix(
     *,
     profile: str = "lan",
     rtt: str | Sequence[str] | None = None,
+    flows: str | Sequence[int] = "1x1",
     stagger: str = "10 s",
     duration: str | None = None,
     repetitions: int = REPETITIONS_OF_PAIRS,
@@ -122,9 +123,10 @@ def matrix(
     """Compare every pair of algorithms, in both orders: one flow starts, the other joins `stagger` later.
 
     `algorithms` are names, groups such as "linux13", and classes. `rtt` replaces the round-trip time of the
-    profile; two are those of the first and of the second flow. Without a `duration`, runs last long enough
-    for flows on the path to converge. The other arguments are those of `run`. Raises TussleError for
-    mistakes.
+    profile; two are those of the first and of the second flow. `flows` are the numbers of flows of the first
+    and of the second algorithm, like "4x1" or (4, 1): verdicts then compare the mean goodputs of a flow.
+    Without a `duration`, runs last long enough for flows on the path to converge. The other arguments are
+    those of `run`. Raises TussleError for mistakes.
     """
     planned = pairs(
         algorithms,
@@ -134,6 +136,7 @@ def matrix(
         repetitions=repetitions,
         settings={**({} if seed is None else {"seed": seed}), **(settings or {})},
         rtt=rtt,
+        flows=flows,
     )
     return run(planned.scenario, output=output, **execution)
 

@@ -1,5 +1,6 @@
 """The scenario of a comparison pair by pair."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 REPETITIONS_OF_PAIRS = 6
 """The least number of runs that gives a 95 % interval of a median."""
 _FLOWS = 2
+_COUNT = re.compile(r"[1-9]\d*")
 _NS_PER_MS = 1_000_000
 _TO_BE_CHOSEN = "2 h"
 """A placeholder until the duration is chosen, longer than any sensible start time."""
@@ -42,10 +44,12 @@ def pairs(
     repetitions: int = REPETITIONS_OF_PAIRS,
     settings: Mapping[str, Any] | None = None,
     rtt: "str | Sequence[str] | None" = None,
+    flows: "str | Sequence[int]" = "1x1",
 ) -> Pairs:
     """Return the scenario in which every two algorithms meet, in both orders of start.
 
-    `rtt` is the round-trip time of the path, or those of the first and of the second flow.
+    `rtt` is the round-trip time of the path, or those of the first and of the second flow; `flows` are the
+    numbers of flows that start first and that join.
     Raises TussleError for an unknown algorithm, and for values that a scenario refuses.
     """
     names, changed = algorithms_of(algorithms), dict(settings or {})
@@ -54,19 +58,22 @@ def pairs(
     if rtts and "path.rtt" in changed:
         raise TussleError("--rtt and --set path.rtt both set the round-trip time; give one of them")
     with_rtts = f" with round-trip times of {rtts[0]} and {rtts[1]}" if len(set(rtts)) > 1 else ""
+    counts = _flow_counts(flows)
+    against = "" if counts == (1, 1) else f", {counts[0]} flows against {counts[1]}"
+    differences = against + with_rtts
     path = {"profile": profile, **({"rtt": min(rtts, key=_rtt_ns)} if rtts else {})}
     with _naming_options():
         made = Scenario.from_dict(
             {
-                "question": f"Which of {listed} share a bottleneck fairly in both orders{with_rtts}?",
+                "question": f"Which of {listed} share a bottleneck fairly in both orders{differences}?",
                 "duration": duration or _TO_BE_CHOSEN,
                 # Flows on a drop-tail queue can lock in phase, so that repetitions differ a little.
                 "start_jitter": "20 ms",
                 "repetitions": repetitions,
                 "path": path,
                 "flows": [
-                    {"algorithm": names, **_access(rtts, 0)},
-                    {"algorithm": names, "start": stagger, **_access(rtts, 1)},
+                    {"algorithm": names, **_side(counts, 0), **_access(rtts, 0)},
+                    {"algorithm": names, **_side(counts, 1), "start": stagger, **_access(rtts, 1)},
                 ],
             }
         )
@@ -108,6 +115,24 @@ def _round_trip_times(written: "str | Sequence[str] | None") -> list[str]:
     return [texts[0], texts[-1]]
 
 
+def _flow_counts(written: "str | Sequence[int]") -> tuple[int, int]:
+    """Return the numbers of flows of the first and of the second algorithm."""
+    texts = written.split("x") if isinstance(written, str) else list(map(str, written))
+    texts = [text.strip() for text in texts]
+    if len(texts) != _FLOWS or not all(map(_COUNT.fullmatch, texts)):
+        shown = written if isinstance(written, str) else "x".join(texts)
+        raise TussleError(
+            f'--flows: "{shown}" is not two numbers of flows, each at least 1; write them like 4x1: '
+            "four flows start first, and one joins them"
+        )
+    return int(texts[0]), int(texts[1])
+
+
+def _side(counts: tuple[int, int], side: int) -> dict[str, Any]:
+    """Return name and number of the flows of a side; metrics find the sides by these names."""
+    return {} if counts == (1, 1) else {"name": ("first", "second")[side], "count": counts[side]}
+
+
 def _rtt_ns(written: str) -> int:
     try:
         return units.time(written)
@@ -136,6 +161,9 @@ def _naming_options() -> Iterator[None]:
         "path.profile": "--profile",
         "path.rtt": "--rtt",
         "flows.1.start": "--stagger",
+        "flows.0.count": "--flows",
+        "flows.1.count": "--flows",
+        "flows": "--flows",
     }
     try:
         yield

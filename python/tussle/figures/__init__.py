@@ -13,13 +13,13 @@ from importlib import import_module
 import polars as pl
 
 from tussle.errors import TussleError
-from tussle.figures._cells import SHARE, Shades, cell_table, in_cell, shades
+from tussle.figures._cells import SHARE, Shades, are_means, cell_table, in_cell, shades, sides_in_words
 from tussle.figures._figure import Beside, Chart, Figure, Outliers, View
 from tussle.figures._palette import SHARES, algorithm_colour, ink_on, share_colour
 from tussle.figures._save import FORMATS, library, save, svg
 from tussle.figures._size import resized, retitled
 from tussle.figures._style import CONFIG
-from tussle.figures._verdicts import reason_in_words, spread_in_words
+from tussle.figures._verdicts import reason_in_words, spread_in_words, whole_in_words
 from tussle.figures._words import (
     flows_in_words,
     network_in_words,
@@ -43,6 +43,7 @@ __all__ = [
     "Shades",
     "View",
     "algorithm_colour",
+    "are_means",
     "cell_table",
     "draw",
     "flows_in_words",
@@ -60,8 +61,10 @@ __all__ = [
     "save",
     "shades",
     "share_colour",
+    "sides_in_words",
     "spread_in_words",
     "svg",
+    "whole_in_words",
 ]
 
 _ROWS_WITHOUT_SAMPLING = 3

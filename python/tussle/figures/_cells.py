@@ -9,7 +9,7 @@ import polars as pl
 
 from tussle.figures._palette import AMOUNTS, SHARES, ink_on, mixed_colour
 from tussle.figures._quantity import medians, quantity
-from tussle.metrics import REGISTRY, Tables, pairs, summarise
+from tussle.metrics import REGISTRY, Tables, pair_runs, pairs, sides
 
 SHARE = "share"
 """The default quantity of matrices: both goodputs as numbers, the share as the colour."""
@@ -45,22 +45,41 @@ class Shades:
 def cell_table(tables: Tables) -> pl.DataFrame:
     """Return one row a pair: `pairs`, then `share, first_mbit_per_s, second_mbit_per_s` and the verdict.
 
-    The numbers are medians over the repetitions.
+    The numbers are medians over the repetitions: mean goodputs of a flow of each side, and x1 / (x1 + x2) of
+    these.
     """
-    goodputs = summarise(REGISTRY["goodput"], tables).with_columns(pl.col("goodput_bit_per_s") / 1e6)
-    first = goodputs.filter(pl.col("flow") == 0).select("point", first_mbit_per_s="goodput_bit_per_s")
-    second = goodputs.filter(pl.col("flow") == 1).select("point", second_mbit_per_s="goodput_bit_per_s")
-    shares = summarise(REGISTRY["share"], tables).filter(pl.col("flow") == 0).select("point", "share")
+    first, second = pl.col("first_bit_per_s"), pl.col("second_bit_per_s")
+    goodputs = (
+        pair_runs(tables)
+        .join(tables.runs.select("run", "point").collect(), on="run")
+        .group_by("point")
+        .agg(
+            pl.when(first + second > 0).then(first / (first + second)).median().alias("share"),
+            (first.median() / 1e6).alias("first_mbit_per_s"),
+            (second.median() / 1e6).alias("second_mbit_per_s"),
+        )
+    )
     verdicts = REGISTRY["coexistence"].compute(tables)
-    table = pairs(tables)
-    for more in (
-        shares,
-        first,
-        second,
-        verdicts.drop("first", "second", "slice"),
-    ):
-        table = table.join(more, on="point", how="left")
-    return table.sort("point")
+    known = pairs(tables)
+    verdicts = verdicts.select("point", *(name for name in verdicts.columns if name not in known.columns))
+    return known.join(goodputs, on="point", how="left").join(verdicts, on="point", how="left").sort("point")
+
+
+def sides_in_words(cells: pl.DataFrame) -> tuple[str, str]:
+    """Name the sides of pairs: "first flow" and "second flow", or "4 first flows" and "second flow"."""
+    return _side_in_words("first", cells["first_flows"]), _side_in_words("second", cells["second_flows"])
+
+
+def are_means(cells: pl.DataFrame) -> bool:
+    """Return whether any pair has several flows on a side, so that its numbers are means over these."""
+    return bool((cells.select(pl.max_horizontal("first_flows", "second_flows")) > 1).to_series().any())
+
+
+def _side_in_words(side: str, flows: pl.Series) -> str:
+    numbers = flows.unique().to_list()
+    if numbers == [1]:
+        return f"{side} flow"
+    return f"{numbers[0]} {side} flows" if len(numbers) == 1 else f"{side} flows"
 
 
 def shades(tables: Tables, cells: pl.DataFrame, metric: str) -> Shades:
@@ -73,7 +92,7 @@ def shades(tables: Tables, cells: pl.DataFrame, metric: str) -> Shades:
     chosen = quantity(metric, tables)
     found = medians(chosen, tables).join(cells.select("point"), on="point", how="semi")
     if chosen.is_of_flows:
-        found = _both_flows(found)
+        found = _both_sides(found, tables)
     else:
         found = found.with_columns(numbers=pl.col("value").map_elements(in_cell, pl.String))
     values = found["value"].drop_nulls()
@@ -84,11 +103,15 @@ def shades(tables: Tables, cells: pl.DataFrame, metric: str) -> Shades:
     )
 
 
-def _both_flows(values: pl.DataFrame) -> pl.DataFrame:
-    """Return `point, value, numbers`: the numbers of both flows, and the value of the first."""
+def _both_sides(values: pl.DataFrame, tables: Tables) -> pl.DataFrame:
+    """Return `point, value, numbers`: the numbers of both flows, or means of both sides."""
+    runs = tables.runs.select("run", "point").collect()
+    of_flows = sides(tables).join(runs, on="run").select("point", "flow", "side").unique()
+    means = values.join(of_flows, on=["point", "flow"]).sort("point", "flow").group_by("point", "side")
+    of_sides = means.agg(pl.col("value").mean())
     first, second = (
-        values.filter(pl.col("flow") == flow).select("point", pl.col("value").alias(name))
-        for flow, name in enumerate(("value", "other"))
+        of_sides.filter(pl.col("side") == side).select("point", pl.col("value").alias(name))
+        for side, name in enumerate(("value", "other"))
     )
     both = first.join(second, on="point", how="full", coalesce=True)
     words = pl.struct("value", "other").map_elements(

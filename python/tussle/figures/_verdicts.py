@@ -10,6 +10,13 @@ from tussle.metrics.coexistence import NOT_CONVERGED, REMEDIES, SPREAD, THRESHOL
 from tussle.statistics import LEAST
 
 
+def whole_in_words(cell: Mapping[str, Any]) -> str:
+    """Name what the shares of a pair are parts of; `cell` is a row of verdicts."""
+    if cell["first_flows"] == cell["second_flows"] == 1:
+        return "what both deliver"
+    return "what one flow of each side delivers on average"
+
+
 def spread_in_words(cell: Mapping[str, Any]) -> str:
     """Describe the interval of the smaller share and the number of runs; `cell` is a row of verdicts."""
     runs = cell["runs"]

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from tussle.errors import TussleError
-from tussle.figures._cells import SHARE, Shades, cell_table, shades
+from tussle.figures._cells import SHARE, Shades, are_means, cell_table, shades, sides_in_words
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._series import inline
 from tussle.figures._style import layered
@@ -38,7 +38,7 @@ def draw(tables: Tables, view: View) -> Chart:
     chart = found[0] if len(found) == 1 else alt.concat(*found, columns=2)
     remarks = [
         network_in_words(tables),
-        _numbers_in_words(look, metric),
+        _numbers_in_words(look, metric, cells),
         f"outlined: they share fairly (each has at least {percent(THRESHOLD)})",
     ]
     if (cells["verdict"] == UNCLEAR).any():
@@ -47,11 +47,14 @@ def draw(tables: Tables, view: View) -> Chart:
     return chart.properties(title=alt.TitleParams(title, subtitle=remarks))
 
 
-def _numbers_in_words(look: Shades, metric: str) -> str:
+def _numbers_in_words(look: Shades, metric: str, cells: pl.DataFrame) -> str:
+    first, second = sides_in_words(cells)
+    means = ", mean of a flow" if are_means(cells) else ""
+    of_both = f"of the {first} / of the {second}" if means else "of the first / of the second flow"
     if metric == SHARE:
-        return "goodput of the first / of the second flow in Mbit/s"
+        return f"goodput {of_both} in Mbit/s{means}"
     unit = f" in {look.unit}" if look.unit else ""
-    return f"{look.words}{unit}" + (", of the first / of the second flow" if look.of_both else "")
+    return f"{look.words}{unit}" + (f", {of_both}{means}" if look.of_both else "")
 
 
 def _matrix(cells: pl.DataFrame, look: Shades, metric: str) -> alt.LayerChart:
@@ -71,12 +74,13 @@ def _matrix(cells: pl.DataFrame, look: Shades, metric: str) -> alt.LayerChart:
     )
     widest = max(len(numbers) for numbers in shown["numbers"])
     width, height = max(_LEAST_CELL_PX, round(widest * _CHARACTER_PX) + 10), _LEAST_CELL_PX - 6
+    first_side, second_side = sides_in_words(cells)
     angle = 0 if len(columns) < _TILTED_FROM else -40
     base = alt.Chart(inline(shown)).encode(
-        x=alt.X("second:N", **_side("second flow", columns)).axis(
+        x=alt.X("second:N", **_side(second_side, columns)).axis(
             orient="top", labelAngle=angle, domain=False, ticks=False
         ),
-        y=alt.Y("first:N", **_side("first flow", rows)).axis(domain=False, ticks=False),
+        y=alt.Y("first:N", **_side(first_side, rows)).axis(domain=False, ticks=False),
     )
     # The browser may read an empty cell of CSV as text, which would be drawn as zero.
     known = base.transform_filter(f"isValid(datum.{column}) && datum.{column} !== ''")

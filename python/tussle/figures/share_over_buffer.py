@@ -7,13 +7,14 @@ import polars as pl
 
 from tussle.errors import TussleError
 from tussle.figures._buffer import buffers
+from tussle.figures._cells import cell_table
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._over import ticks
 from tussle.figures._palette import algorithm_colour
 from tussle.figures._series import inline
 from tussle.figures._style import Y_AXIS_PX, layered, levels, sized
 from tussle.figures._words import dashes
-from tussle.metrics import REGISTRY, Tables, axis_columns, pairs, summarise
+from tussle.metrics import Tables, axis_columns, pairs
 
 _MOST_PAIRS = 8
 """More lines cannot be distinguished, nor named in a legend."""
@@ -53,7 +54,7 @@ def _shares(tables: Tables) -> pl.DataFrame:
     named = [pl.format("{} = {}", pl.lit(axis), pl.col(axis)) for axis in others]
     network = pl.concat_str(named, separator=", ") if named else pl.lit(None, pl.String)
     networks = tables.runs.select("point", network.alias("network")).unique().collect()
-    shares = summarise(REGISTRY["share"], tables).filter(pl.col("flow") == 0).select("point", "share")
+    shares = cell_table(tables).select("point", "share")
     pair = pl.concat_str(
         pl.format("{} and {}", "first", "second"), "network", separator=", ", ignore_nulls=True
     )

@@ -9,7 +9,7 @@ import pkgutil
 from importlib import import_module
 
 from tussle.metrics._metric import Metric, Tables
-from tussle.metrics._pairs import axis_columns, pairs
+from tussle.metrics._pairs import axis_columns, pair_runs, pairs, side_means, sides
 from tussle.metrics._selection import representative_runs, select_runs
 from tussle.metrics._summary import summarise
 from tussle.registry import Registry
@@ -19,9 +19,12 @@ __all__ = [
     "Metric",
     "Tables",
     "axis_columns",
+    "pair_runs",
     "pairs",
     "representative_runs",
     "select_runs",
+    "side_means",
+    "sides",
     "summarise",
 ]
 

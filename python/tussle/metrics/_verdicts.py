@@ -1,4 +1,4 @@
-"""Verdicts on pairs of flows: whether they share fairly, and how certain that is."""
+"""Verdicts on pairs: whether both sides share fairly, and how certain that is."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import polars as pl
 
 from tussle.metrics._metric import Tables
 from tussle.metrics._over_time import halves_of_steady_interval, has_series
-from tussle.metrics._pairs import pairs
-from tussle.metrics._shares import shares
+from tussle.metrics._pairs import pair_runs, pairs, side_means, sides
 
 THRESHOLD = 0.43
 """The least share of the smaller flow with which two flows share fairly.
@@ -35,12 +34,13 @@ _CONFIDENCE = 0.95
 
 
 def verdicts(tables: Tables) -> pl.DataFrame:
-    """Return the verdict on each pair of flows, and the reason of an unclear one.
+    """Return the verdict on each pair, and the reason of an unclear one.
 
-    `point, first, second, slice, runs, smaller_share, smaller_share_low, smaller_share_high,
-    smaller_share_late, smaller_share_drift, verdict, reason, verdict_both_orders`. `smaller_share` is the
-    median over the repetitions; `_low` and `_high` are its 95 % interval, or its range where runs are too
-    few for one; `_late` is the smaller share in the second half of the steady interval, `_drift` the change
+    `point, first, second, slice, first_flows, second_flows, runs, smaller_share, smaller_share_low,
+    smaller_share_high, smaller_share_late, smaller_share_drift, verdict, reason, verdict_both_orders`.
+    `smaller_share` is min(x1, x2) / (x1 + x2) of the mean goodputs of a flow of each side, the median over
+    the repetitions; `_low` and `_high` are its 95 % interval, or its range where runs are too few for one;
+    `_late` is the smaller share in the second half of the steady interval, `_drift` the change
     from the first half to the second, both null without time series. `verdict` is of this order;
     `verdict_both_orders` compares it with the point in which the same two start in the other order, and is
     null where there is none. The table is empty where the runs are not pairs.
@@ -81,8 +81,19 @@ def order_statistics_interval(values: list[float]) -> tuple[float, float, bool]:
 
 def _smaller_shares(tables: Tables) -> pl.DataFrame:
     """Return `point, runs` and the smaller share: its median, its interval, and its drift."""
-    smaller = shares(tables).drop_nulls().sort("run", "share", "flow").group_by("run").first()
-    of_runs = smaller.join(_in_halves(tables), on=["run", "flow"], how="left")
+    total = pl.col("first_bit_per_s") + pl.col("second_bit_per_s")
+    first = pl.when(total > 0).then(pl.col("first_bit_per_s") / total)
+    second = pl.when(total > 0).then(pl.col("second_bit_per_s") / total)
+    smaller = (
+        pair_runs(tables)
+        .select(
+            "run",
+            pl.min_horizontal(first, second).alias("share"),
+            pl.when(second < first).then(1).otherwise(0).cast(pl.UInt32).alias("side"),
+        )
+        .drop_nulls()
+    )
+    of_runs = smaller.join(_in_halves(tables), on=["run", "side"], how="left")
     late = pl.min_horizontal("second_share", 1 - pl.col("second_share"))
     of_points = (
         of_runs.join(tables.runs.select("run", "point").collect(), on="run")
@@ -106,22 +117,22 @@ def _smaller_shares(tables: Tables) -> pl.DataFrame:
 
 
 def _in_halves(tables: Tables) -> pl.DataFrame:
-    """Return `run, flow, first_share, second_share` of the halves of the steady interval."""
+    """Return `run, side, first_share, second_share` of the halves of the steady interval."""
     if not has_series(tables.samples):
         return pl.DataFrame(
             schema={
                 "run": pl.UInt32,
-                "flow": pl.UInt32,
+                "side": pl.UInt32,
                 "first_share": pl.Float64,
                 "second_share": pl.Float64,
             }
         )
-    halves = halves_of_steady_interval(tables)
+    halves = side_means(halves_of_steady_interval(tables), sides(tables))
     part = [
         (pl.col(f"{half}_bit_per_s") / pl.col(f"{half}_bit_per_s").sum().over("run")).alias(f"{half}_share")
         for half in ("first", "second")
     ]
-    return halves.select("run", "flow", *part).fill_nan(None)
+    return halves.select("run", "side", *part).fill_nan(None)
 
 
 def _decide(pair: dict) -> tuple[str | None, str | None]:

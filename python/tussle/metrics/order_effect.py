@@ -36,7 +36,8 @@ METRIC = Metric(
     unit="1",
     definition="Share of the first flow less the share of the same algorithm where it is the second flow "
     "and the other comes first, in the same network and repetition. 0: the order does not matter; above 0: "
-    "the flow that starts first gets more.",
+    "the flow that starts first gets more. With several flows of an algorithm, x1 / (x1 + x2) of the mean "
+    "goodputs of both sides; where the sides differ in number or RTT, the effect is that of the side.",
     source="the difference between the two orders of start, after RFC 5166, section 2.3.1",
     better="neither",
     per=("run",),

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from tussle.figures import percent, reason_in_words, spread_in_words
+from tussle.figures import percent, reason_in_words, spread_in_words, whole_in_words
 from tussle.metrics import REGISTRY, Tables, axis_columns, summarise
 from tussle.metrics.coexistence import DEPENDS, NO, THRESHOLD, UNCLEAR, YES
 from tussle.report._tables import POINT_QUANTITIES, number, summaries
@@ -33,8 +33,8 @@ def of_matrix(cells: pl.DataFrame) -> str:
     verdicts = _verdicts(cells)
     mixed = {pair: verdict for pair, verdict in verdicts.items() if len(pair) > 1}
     own = {next(iter(pair)): verdict for pair, verdict in verdicts.items() if len(pair) == 1}
-    compared = _one_pair(mixed, shares) if len(mixed) == 1 else _pairs(mixed)
-    more = [*(_extremes(shares, mixed) if len(mixed) > 1 else []), *_own_kind(own)]
+    compared = _one_pair(mixed, cells) if len(mixed) == 1 else _pairs(mixed, _which(cells))
+    more = [*(_extremes(shares, mixed) if len(mixed) > 1 else []), *_own_kind(own, cells)]
     if more and more[0].startswith(("each ", "none ")):
         more[0] = more[0].capitalize()
     return (
@@ -52,7 +52,7 @@ def of_networks(cells: pl.DataFrame, called: str) -> str:
     names = [part["slice"][0] for part in parts]
     pairs = list(dict.fromkeys(pair for verdicts in mixed for pair in verdicts))
     if len(pairs) == 1:
-        return _moving_shares(dict(zip(names, map(_shares, parts), strict=True)))
+        return _moving_shares(dict(zip(names, map(_shares, parts), strict=True)), _whole(cells))
     if not pairs:
         return f"The dataset has {len(parts)} {called}; the answer for each is below."
     fair = {
@@ -87,7 +87,12 @@ def _and_unclear(count: int) -> str:
     return f" {count} verdict{'s are' if count > 1 else ' is'} unclear; the details of each pair say why."
 
 
-def _moving_shares(shares: dict[str, Shares]) -> str:
+def _whole(cells: pl.DataFrame) -> str:
+    """Name what the shares of all pairs are parts of."""
+    return whole_in_words(cells.select(pl.col("first_flows", "second_flows").max()).row(0, named=True))
+
+
+def _moving_shares(shares: dict[str, Shares], whole: str) -> str:
     """Return the range of the share of one of two algorithms, over networks with any delivered data."""
     delivering = {name: found for name, found in shares.items() if found}
     one, other = next(iter(delivering.values()))
@@ -96,27 +101,39 @@ def _moving_shares(shares: dict[str, Shares]) -> str:
     silent = [name for name in shares if name not in delivering]
     text = (
         f"Against {other}, {one} gets between {percent(means[low])} ({low}) "
-        f"and {percent(means[high])} ({high}) of what both deliver."
+        f"and {percent(means[high])} ({high}) of {whole}."
     )
     return f"{text} Nothing is delivered with {'; '.join(silent)}." if silent else text
 
 
 def of_pair(cell: Mapping[str, Any]) -> str:
-    """Return a cell's verdict and spread, and the verdict of the other order if it differs."""
+    """Return a cell's verdict and spread, the sum of several flows, and the other order if it differs."""
     if cell["verdict"] is None:
         return "Nothing was delivered."
-    smaller = f"the smaller has {percent(cell['smaller_share'])} of what both deliver"
+    smaller = f"the smaller has {percent(cell['smaller_share'])} of {whole_in_words(cell)}"
     spread = spread_in_words(cell)
     if cell["verdict"] == UNCLEAR:
         text = f"Whether they share fairly is unclear ({reason_in_words(cell)}): {smaller} ({spread})."
     else:
         do = "share" if cell["verdict"] == YES else "do not share"
         text = f"They {do} fairly: {smaller} ({spread})."
+    text = " ".join(filter(None, [text, _sum_of_first(cell)]))
     if cell["verdict_both_orders"] == DEPENDS:
         return f"{text} In the other order they {'do not' if cell['verdict'] == YES else 'do'}."
     if cell["verdict_both_orders"] == UNCLEAR != cell["verdict"]:
         return f"{text} In the other order it is unclear."
     return text
+
+
+def _sum_of_first(cell: Mapping[str, Any]) -> str:
+    """Return the part that all flows of the first side have together; empty for two flows."""
+    first, second = cell["first_flows"], cell["second_flows"]
+    if first == second == 1:
+        return ""
+    of_first = first * cell["share"]
+    part, fair = of_first / (of_first + second * (1 - cell["share"])), first / (first + second)
+    which = f"{first} {cell['first']} flows have" if first > 1 else f"first flow, {cell['first']}, has"
+    return f"The {which} {percent(part)} of the whole goodput, where {percent(fair)} is fair."
 
 
 def of_points(tables: Tables) -> str:
@@ -195,26 +212,33 @@ def _shares(cells: pl.DataFrame) -> Shares:
     return found
 
 
-def _one_pair(verdicts: Verdicts, shares: Shares) -> str:
+def _one_pair(verdicts: Verdicts, cells: pl.DataFrame) -> str:
+    shares = _shares(cells)
     pair, verdict = next(iter(verdicts.items()))
     one, other = (name for name in shares if name in pair)
     larger = max((one, other), key=lambda name: max(_against(shares, name, pair)))
     against = _against(shares, larger, pair)
-    part = f"{larger} gets {percent(sum(against) / len(against))} of what both deliver"
+    part = f"{larger} gets {percent(sum(against) / len(against))} of {_whole(cells)}"
     if verdict == YES:
         return f"{one} and {other} share the bottleneck fairly: {part}."
     if verdict == DEPENDS:
-        return f"Whether {one} and {other} share the bottleneck fairly depends on which starts first."
+        return f"Whether {one} and {other} share the bottleneck fairly depends on {_which(cells)}."
     if verdict == UNCLEAR:
         return f"Whether {one} and {other} share the bottleneck fairly is unclear: {part}."
     return f"{one} and {other} do not share the bottleneck fairly: {part}."
+
+
+def _which(cells: pl.DataFrame) -> str:
+    """Name what the order of a pair decides."""
+    same = (cells["first_flows"] == cells["second_flows"]).all()
+    return "which starts first" if same else "which of them is first"
 
 
 def _against(shares: Shares, name: str, pair: frozenset[str]) -> list[float]:
     return [share for other, found in shares[name].items() if other in pair for share in found]
 
 
-def _pairs(verdicts: Verdicts) -> str:
+def _pairs(verdicts: Verdicts, which: str) -> str:
     if not verdicts:
         return ""
     found = {kind: [pair for pair, verdict in verdicts.items() if verdict == kind] for kind in _KINDS}
@@ -228,7 +252,7 @@ def _pairs(verdicts: Verdicts) -> str:
     parts = [f"{len(fair) or 'none'} {share} the bottleneck fairly{_named(fair)}"]
     if depending:
         what = "depends" if len(depending) == 1 else "depend"
-        parts.append(f"{len(depending)} {what} on which starts first{_named(depending)}")
+        parts.append(f"{len(depending)} {what} on {which}{_named(depending)}")
     if unclear:
         parts.append(f"{len(unclear)} {'is' if len(unclear) == 1 else 'are'} unclear{_named(unclear)}")
     if unfair:
@@ -253,15 +277,17 @@ def _extremes(shares: Shares, verdicts: Verdicts) -> list[str]:
     return phrases
 
 
-def _own_kind(verdicts: dict[str, str]) -> list[str]:
+def _own_kind(verdicts: dict[str, str], cells: pl.DataFrame) -> list[str]:
     """Return which algorithms share fairly with a second flow of the same algorithm."""
     failing = [name for name, verdict in verdicts.items() if verdict == NO]
     unclear = [name for name, verdict in verdicts.items() if verdict == UNCLEAR]
     if len(verdicts) == 1:
         [(name, verdict)] = verdicts.items()
         if verdict == UNCLEAR:
-            return [f"Whether two {name} flows share the bottleneck fairly is unclear"]
-        return [f"Two {name} flows {'share' if verdict == YES else 'do not share'} the bottleneck fairly"]
+            return [f"Whether {_several(cells, name)} share the bottleneck fairly is unclear"]
+        who = _several(cells, name)
+        do = "share" if verdict == YES else "do not share"
+        return [f"{who[0].upper()}{who[1:]} {do} the bottleneck fairly"]
     if not verdicts:
         return []
     if not failing and not unclear:
@@ -276,6 +302,15 @@ def _own_kind(verdicts: dict[str, str]) -> list[str]:
         share, itself = ("shares", "itself") if len(unclear) == 1 else ("share", "themselves")
         phrases.append(f"whether {_listed(unclear)} {share} fairly with {itself} is unclear")
     return phrases
+
+
+def _several(cells: pl.DataFrame, name: str) -> str:
+    """Name the flows of an algorithm beside itself."""
+    first, second = (cells[f"{side}_flows"].max() for side in ("first", "second"))
+    if first == second == 1:
+        return f"two {name} flows"
+    of_first = f"{first} {name} flow{'s' if first != 1 else ''}"
+    return f"{of_first} and {second} that start{'s' if second == 1 else ''} later"
 
 
 def _named(chosen: list[frozenset[str]]) -> str:

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 import polars as pl
 
 from tussle.errors import TussleError
-from tussle.figures import SHARE, Shades, percent, shades, spread_in_words
+from tussle.figures import (
+    SHARE,
+    Shades,
+    are_means,
+    percent,
+    shades,
+    sides_in_words,
+    spread_in_words,
+)
 from tussle.metrics import Tables
 from tussle.metrics.coexistence import DEPENDS, NO, UNCLEAR, YES
 from tussle.report import _answer
@@ -72,6 +80,10 @@ class Matrix:
     network: str
     """The values of the axes that identify it; empty if there is one matrix."""
     answer: str
+    first: str
+    """What the rows are, such as `first flow`."""
+    second: str
+    """What the columns are."""
     columns: list[str]
     rows: list[tuple[str, list[Pair | None]]]
 
@@ -99,6 +111,14 @@ def anchors_of_pairs(cells: pl.DataFrame) -> dict[int, str]:
         found[point] = f"{name}-point-{point}" if name in taken else name
         taken.add(name)
     return found
+
+
+def sides_of_numbers(cells: pl.DataFrame) -> str:
+    """Name the two numbers of a cell: "of the first and of the second flow", or the means of both sides."""
+    if not are_means(cells):
+        return "of the first and of the second flow"
+    first, second = sides_in_words(cells)
+    return f"of the {first} and of the {second} (mean of a flow)"
 
 
 def quantities(tables: Tables, cells: pl.DataFrame) -> list[Shown]:
@@ -137,6 +157,8 @@ def _matrix(cells: pl.DataFrame, anchors: dict[int, str], shown: Shown) -> Matri
     return Matrix(
         network=cells["slice"][0],
         answer=_answer.of_matrix(cells),
+        first=sides_in_words(cells)[0],
+        second=sides_in_words(cells)[1],
         columns=columns,
         rows=[(first, [found.get((first, second)) for second in columns]) for first in rows],
     )

@@ -33,7 +33,7 @@ from tussle.report._charts import Charts, captions, charts, overviews
 from tussle.report._downloads import files
 from tussle.report._drawing import Drawing
 from tussle.report._kernels import changes, slices_in_words
-from tussle.report._matrix import VERDICTS, Matrix, anchors_of_pairs, matrices, quantities
+from tussle.report._matrix import VERDICTS, Matrix, anchors_of_pairs, matrices, quantities, sides_of_numbers
 from tussle.report._tables import Table, flow_table, point_table
 from tussle.report._what_if import what_if
 from tussle.scenario import Scenario
@@ -98,6 +98,7 @@ def _render(dataset: Results, drawing: Drawing | None) -> str:
     return environment.get_template("page.html").render(
         question=dataset.scenario.question or _question(cells),
         matrices=found,
+        sides=sides_of_numbers(cells),
         quantities=[asdict(each) for each in shown],
         overviews=overview,
         files=files(dataset),
@@ -239,7 +240,9 @@ def _details(dataset: Tables, cells: pl.DataFrame, made: _Made) -> list[Detail]:
 
 
 def _title(pair: Mapping[str, Any]) -> str:
-    return f"{pair['first']} first, {pair['second']} second"
+    counts = (f"{pair[f'{side}_flows']} {pair[side]}" for side in ("first", "second"))
+    first, second = (words.removeprefix("1 ") for words in counts)
+    return f"{first} first, {second} second"
 
 
 def _most_telling(cells: pl.DataFrame, points: list[int]) -> int:

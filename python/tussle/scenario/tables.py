@@ -188,8 +188,8 @@ class Flow(Table):
     parameters: dict[str, Axis[ParameterValue]] = Field(default={})
     """Parameters of the algorithm that differ from its defaults, by name, or arguments of your own class."""
     name: FlowName | None = None
-    """The name in tables and figures. With a `count`, a number is added. Default: flow-0, flow-1 and so
-    on."""
+    """The name in tables and figures. With a `count`, a number is added. Flows that are all called `first` or
+    `second` are the two sides of a pair, as in `tussle matrix --flows`. Default: flow-0, flow-1 and so on."""
     count: Axis[Count] = 1
     """The number of such flows."""
     start: Axis[Time] = "0 s"

@@ -9,7 +9,7 @@ import polars as pl
 from polars import selectors
 
 from tussle.errors import TussleError
-from tussle.metrics import Metric, Tables, pairs
+from tussle.metrics import Metric, Tables, pairs, sides
 from tussle.statistics._estimate import estimate
 
 
@@ -33,8 +33,8 @@ def estimates(metric: Metric, tables: Tables) -> pl.DataFrame:
 def pooled_estimates(metric: Metric, tables: Tables) -> pl.DataFrame:
     """Reduce a metric of pairs as `estimates` does, with both orders of start taken together.
 
-    One row for each `slice`, `algorithm` and `other`. A metric of flows has the values of the
-    algorithm beside the other in either order (beside itself, the mean of both flows). A metric of runs has
+    One row for each `slice`, `algorithm` and `other`. A metric of flows has the values of the algorithm
+    beside the other in either order: the mean of its flows, beside itself that of all. A metric of runs has
     one row per pair, in the order of their names. Raises TussleError where the runs are not pairs.
     """
     if "run" not in metric.per or not set(metric.per) <= {"run", "flow"}:
@@ -42,12 +42,14 @@ def pooled_estimates(metric: Metric, tables: Tables) -> pl.DataFrame:
     computed = metric.compute(tables)
     points = tables.runs.select("run", "point").collect()
     table = computed.join(points, on="run").join(pairs(tables), on="point")
+    if "flow" in metric.per:
+        table = table.join(sides(tables), on=["run", "flow"])
     if table.is_empty():
         raise TussleError(
             f"{metric.name}: this dataset has no runs of two flows each, so that there are no orders"
         )
     first, second = pl.col("first"), pl.col("second")
-    is_own = pl.col("flow") == 0 if "flow" in metric.per else first <= second
+    is_own = pl.col("side") == 0 if "flow" in metric.per else first <= second
     named = table.with_columns(
         pl.when(is_own).then(first).otherwise(second).alias("algorithm"),
         pl.when(is_own).then(second).otherwise(first).alias("other"),

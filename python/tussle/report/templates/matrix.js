@@ -11,9 +11,9 @@ function showQuantity() {
   const quantity = shownQuantity();
   const unit = quantity.unit ? ` in ${quantity.unit}` : "";
   const first = quantity === settings.quantities[0];
-  const both = quantity.of_both ? `, of the first and of the second flow` : "";
+  const both = quantity.of_both ? `, ${settings.sides}` : "";
   document.getElementById("meaning").textContent = first
-    ? "Goodput of the first and of the second flow in Mbit/s"
+    ? `Goodput ${settings.sides} in Mbit/s`
     : `${quantity.words[0].toUpperCase()}${quantity.words.slice(1)}${unit}${both}`;
   for (const cell of document.querySelectorAll(".matrix a")) {
     const [numbers, fill, ink] = quantity.cells[cell.dataset.point] || ["none", "", ""];
