@@ -28,5 +28,5 @@ def reason_in_words(cell: Mapping[str, Any]) -> str:
         late = percent(cell["smaller_share_late"])
         return f"{reason}: the smaller has {late} in the second half of the measured interval; {remedy}"
     if reason == SPREAD:
-        return f"the interval holds the threshold of {percent(THRESHOLD)}; {remedy}"
+        return f"the interval contains the threshold of {percent(THRESHOLD)}; {remedy}"
     return f"{reason}, near the threshold of {percent(THRESHOLD)}; {remedy}"

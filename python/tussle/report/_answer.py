@@ -96,7 +96,7 @@ def _moving_shares(shares: dict[str, Shares]) -> str:
     silent = [name for name in shares if name not in delivering]
     text = (
         f"Against {other}, {one} gets between {percent(means[low])} ({low}) "
-        f"and {percent(means[high])} ({high}) of what both deliver."
+        f"and {percent(means[high])} ({high}) of both goodputs."
     )
     return f"{text} Nothing is delivered with {'; '.join(silent)}." if silent else text
 
@@ -105,7 +105,7 @@ def of_pair(cell: Mapping[str, Any]) -> str:
     """Return a cell's verdict and spread, and the verdict of the other order if it differs."""
     if cell["verdict"] is None:
         return "Nothing was delivered."
-    smaller = f"the smaller has {percent(cell['smaller_share'])} of what both deliver"
+    smaller = f"the smaller has {percent(cell['smaller_share'])} of both goodputs"
     spread = spread_in_words(cell)
     if cell["verdict"] == UNCLEAR:
         text = f"Whether they share fairly is unclear ({reason_in_words(cell)}): {smaller} ({spread})."
@@ -200,7 +200,7 @@ def _one_pair(verdicts: Verdicts, shares: Shares) -> str:
     one, other = (name for name in shares if name in pair)
     larger = max((one, other), key=lambda name: max(_against(shares, name, pair)))
     against = _against(shares, larger, pair)
-    part = f"{larger} gets {percent(sum(against) / len(against))} of what both deliver"
+    part = f"{larger} gets {percent(sum(against) / len(against))} of both goodputs"
     if verdict == YES:
         return f"{one} and {other} share the bottleneck fairly: {part}."
     if verdict == DEPENDS:
