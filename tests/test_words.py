@@ -1,6 +1,7 @@
 """The check of words that the glossary replaces."""
 
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,11 @@ def test_a_hit_names_its_place_and_the_word_to_write():
 def test_a_word_is_permitted_at_the_paths_that_the_table_allows():
     known, _ = words.words()
     assert list(words.hits_in("docs/page.html", "an error is thrown", known)) == []
+
+
+@pytest.mark.parametrize(
+    "page", ["docs/papers/lan-pairs.md", "docs/explanation/agreement.md", "docs/agreement/notes.md"]
+)
+def test_generated_results_are_checked_as_well(page: str):
+    _, skipped = words.words()
+    assert not any(fnmatch(page, pattern) for pattern in skipped)

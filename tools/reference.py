@@ -493,7 +493,12 @@ def _suites() -> str:
         ]
         header = ["criterion", "section", "strength", "", "passes with"]
         sources = "\n".join(f"- {source}" for source in (*suite.sources, *suite.differs))
-        blocks += [f"## {suite.name}", f"{suite.title}. {suite.about}", sources, _table(header, rows)]
+        blocks += [
+            f"## {suite.name}",
+            f"{suite.title}{'' if suite.title.endswith('?') else '.'} {suite.about}",
+            sources,
+            _table(header, rows),
+        ]
     blocks += [
         "## verdicts.json",
         "`tussle suite` writes this file into the folder of its results, and `--json` prints it. "

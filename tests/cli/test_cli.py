@@ -331,7 +331,7 @@ def test_a_matrix_of_an_unknown_algorithm_is_refused(tussle_):
         ("--duration", "long", '--duration: "long" is not a time; write one like "40 ms"'),
         ("--stagger", "-1 s", '--stagger: -1 s is negative; give a time like "40 ms"'),
         ("--profile", "lann", '--profile: unknown profile "lann"; did you mean "lan"?'),
-        ("--repetitions", "0", "--repetitions: 0; give 1 to 100000"),
+        ("--repetitions", "0", "--repetitions: 0 is out of range; give 1 to 100000"),
     ],
 )
 def test_errors_of_a_matrix_name_its_options(tussle_, option: str, value: str, reason: str):

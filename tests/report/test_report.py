@@ -95,9 +95,7 @@ def test_the_summary_of_one_algorithm_states_whether_its_flows_share_fairly(tmp_
 
 def test_the_summary_of_one_pair_states_both_shares(tmp_path: Path):
     sentence = answer(shared({("reno", "cubic"): (20.0, 75.0)}), tmp_path)
-    assert (
-        sentence == "reno and cubic do not share the bottleneck fairly: cubic gets 79 % of what both deliver."
-    )
+    assert sentence == "reno and cubic do not share the bottleneck fairly: cubic gets 79 % of both goodputs."
 
 
 def test_the_summary_of_a_run_without_deliveries_states_that(tmp_path: Path):
@@ -139,7 +137,7 @@ def test_the_summary_of_one_pair_in_many_networks_states_its_shares(tmp_path: Pa
     sentence = answer(networks({"1 bdp": (48.0, 48.0), "4 bdp": (12.0, 84.0)}), tmp_path)
     assert sentence == (
         "Against cubic, reno gets between 12 % (path.queue.limit = 4 bdp) "
-        "and 50 % (path.queue.limit = 1 bdp) of what both deliver."
+        "and 50 % (path.queue.limit = 1 bdp) of both goodputs."
     )
     text = (tmp_path / "report.html").read_text()
     assert (
@@ -151,7 +149,7 @@ def test_a_network_that_delivers_nothing_is_named_beside_the_shares_in_the_other
     sentence = answer(networks({"1 bdp": (48.0, 48.0), "4 bdp": (0.0, 0.0)}), tmp_path)
     assert sentence == (
         "Against cubic, reno gets between 50 % (path.queue.limit = 1 bdp) "
-        "and 50 % (path.queue.limit = 1 bdp) of what both deliver. "
+        "and 50 % (path.queue.limit = 1 bdp) of both goodputs. "
         "Nothing is delivered with path.queue.limit = 4 bdp."
     )
 
@@ -190,12 +188,12 @@ def test_an_unclear_verdict_states_its_reason_and_the_repetitions_needed(tmp_pat
     """A share of 40 % in one run is too close to the threshold of 43 % for a verdict."""
     data = shared({("reno", "cubic"): (40.0, 60.0)})
     assert answer(data, tmp_path) == (
-        "Whether reno and cubic share the bottleneck fairly is unclear: cubic gets 60 % of what both deliver."
+        "Whether reno and cubic share the bottleneck fairly is unclear: cubic gets 60 % of both goodputs."
     )
     text = (tmp_path / "report.html").read_text().replace("\u00a0", " ")
     assert (
         "Whether they share fairly is unclear (too few runs, near the threshold of 43 %; 6 repetitions or "
-        "more would decide): the smaller has 40 % of what both deliver (one run)."
+        "more would decide): the smaller has 40 % of both goodputs (one run)."
     ) in text
     assert 'class="unclear" data-point="0" data-verdict="unclear"' in text
 

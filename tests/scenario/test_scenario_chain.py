@@ -92,7 +92,7 @@ def test_a_list_in_a_link_is_an_axis():
     [
         ({"enters": 4}, "scenario, flows.0.enters: 4; the path has 3 bottlenecks"),
         ({"leaves": 4}, "scenario, flows.0.leaves: 4; the path has 3 bottlenecks"),
-        ({"enters": 0}, "scenario, flows.0.enters: 0; give 1 to 100"),
+        ({"enters": 0}, "scenario, flows.0.enters: 0 is out of range; give 1 to 100"),
         (
             {"enters": 3, "leaves": 2},
             "scenario, flows.0.leaves: 2 is before enters, 3; flows cross the bottlenecks in order",

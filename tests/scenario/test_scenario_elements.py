@@ -378,11 +378,11 @@ def test_a_mistake_in_a_trace_file_is_reported_with_its_line(tmp_path: Path, tex
         ),
         (
             {"path__wifi": {"signal_dbm": 5}},
-            "scenario, path.wifi.signal_dbm: 5; give -100 to 0",
+            "scenario, path.wifi.signal_dbm: 5 is out of range; give -100 to 0",
         ),
         (
             {"path__arq": {"attempts": 0}},
-            "scenario, path.arq.attempts: 0; give 1 to 1000",
+            "scenario, path.arq.attempts: 0 is out of range; give 1 to 1000",
         ),
         (
             {"path__arq": {"block_error": "100 %"}},

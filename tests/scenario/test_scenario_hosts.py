@@ -231,20 +231,20 @@ def test_only_lp_is_repeated_for_random_timestamps(algorithm: str, timestamps: s
             'give "random" or "synchronised" or "off"',
         ),
         ({"timestamps": 1}, 'scenario, hosts.timestamps: 1; give "random" or "synchronised" or "off"'),
-        ({"hz": 50}, "scenario, hosts.hz: 50; give 100 to 1000"),
+        ({"hz": 50}, "scenario, hosts.hz: 50 is out of range; give 100 to 1000"),
         (
             {"qdisc": "codel"},
             'scenario, hosts.qdisc: "codel"; did you mean "fq_codel"? '
             'give "none" or "pfifo_fast" or "fq" or "fq_codel"',
         ),
-        ({"txqueuelen": 0}, "scenario, hosts.txqueuelen: 0; give 1 to 1000000"),
+        ({"txqueuelen": 0}, "scenario, hosts.txqueuelen: 0 is out of range; give 1 to 1000000"),
         ({"limit_output": "0 B"}, "scenario, hosts.limit_output: 0 B; give more than 0"),
         (
             {"profile": "linux-2.6.24", "qdisc": "fq"},
             'scenario, hosts.qdisc: "fq"; linux-2.6.24 never had it; leave it out, or give another profile',
         ),
-        ({"initial_cwnd": 0}, "scenario, hosts.initial_cwnd: 0; give 1 to 65536"),
-        ({"initial_ssthresh": 1}, "scenario, hosts.initial_ssthresh: 1; give 2 to 65536"),
+        ({"initial_cwnd": 0}, "scenario, hosts.initial_cwnd: 0 is out of range; give 1 to 65536"),
+        ({"initial_ssthresh": 1}, "scenario, hosts.initial_ssthresh: 1 is out of range; give 2 to 65536"),
         (
             {"recovery": "fack"},
             'scenario, hosts.recovery: "fack"; did you mean "rack"? give "rack" or "rfc6675" or "newreno"',
@@ -302,14 +302,14 @@ def test_only_lp_is_repeated_for_random_timestamps(algorithm: str, timestamps: s
         ),
         (
             {"adv_win_scale": 40, "rmem": SHIPPED_RMEM},
-            "scenario, hosts.adv_win_scale: 40; give -31 to 31",
+            "scenario, hosts.adv_win_scale: 40 is out of range; give -31 to 31",
         ),
         (
             {"timestamp": "random"},
             'scenario, hosts: unknown key "timestamp"; did you mean "timestamps"?',
         ),
         ({"bus": "0 bit/s"}, "scenario, hosts.bus: 0 bit/s; give more than 0"),
-        ({"ring": 0}, "scenario, hosts.ring: 0; give 1 to 1000000"),
+        ({"ring": 0}, "scenario, hosts.ring: 0 is out of range; give 1 to 1000000"),
         (
             {"noise": "exponential"},
             'scenario, hosts.noise: "exponential" is not a time; write one like "40 ms"',

@@ -89,9 +89,9 @@ def mistake(changes: dict[str, Any]) -> str:
             'scenario, path.rate: "1 Mbit/s" is listed twice; give each value once',
         ),
         ({"seed": True}, "scenario, seed: true is not a whole number; write one, like 1"),
-        ({"seed": -1}, "scenario, seed: -1; give 0 to 9223372036854775807"),
-        ({"repetitions": 0}, "scenario, repetitions: 0; give 1 to 100000"),
-        ({"flows__0__count": 10**9}, "scenario, flows.0.count: 1000000000; give 1 to 10000"),
+        ({"seed": -1}, "scenario, seed: -1 is out of range; give 0 to 9223372036854775807"),
+        ({"repetitions": 0}, "scenario, repetitions: 0 is out of range; give 1 to 100000"),
+        ({"flows__0__count": 10**9}, "scenario, flows.0.count: 1000000000 is out of range; give 1 to 10000"),
         (
             {"flows": [{"algorithm": "reno", "count": 9000}] * 2},
             "scenario, flows: 18000 flows; give at most 10000",

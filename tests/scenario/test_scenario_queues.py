@@ -259,7 +259,7 @@ def test_the_reverse_queue_is_the_forward_queue_unless_set():
         ),
         (
             {"path__queue": {"kind": "fq_codel", "flows": 0}},
-            "scenario, path.queue.flows: 0; give 1 to 65536",
+            "scenario, path.queue.flows: 0 is out of range; give 1 to 65536",
         ),
         ({"path__queue": CODEL | {"ecn": "yes"}}, 'scenario, path.queue.ecn: "yes"; write true or false'),
     ],

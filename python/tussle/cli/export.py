@@ -55,7 +55,7 @@ def export(
             "-o",
             metavar="FILE",
             help="The file.",
-            show_default="WHAT with the suffix of the format",
+            show_default="the name of what is exported, with the suffix of the format",
         ),
     ] = None,
     summary: Annotated[

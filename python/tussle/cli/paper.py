@@ -80,7 +80,7 @@ def paper(
         bool,
         typer.Option(
             "--study-hosts/--today",
-            help="Give the hosts the settings of the study's; --today gives them those of Linux 6.1.",
+            help="Use the settings of the study's hosts; --today uses those of Linux 6.1.",
         ),
     ] = False,
     output: Annotated[
@@ -97,7 +97,7 @@ def paper(
     cluster: ClusterAddress = None,
     kernel: KernelName = None,
 ) -> None:
-    """Run a published study again, and write a page with its numbers beside ours.
+    """Run a published study again, and write a page with its numbers beside the new ones.
 
     The page compares cell by cell, checks the study's conclusions, and shows what the agreement depends on.
     The page has the results of all engines and kernels in the folder.

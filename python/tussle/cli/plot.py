@@ -48,7 +48,7 @@ def plot(
             "--format",
             metavar="pdf|png|svg|html",
             help="The format, whatever the name of the file.",
-            show_default="as the file's name ends",
+            show_default="by the name of the file",
         ),
     ] = None,
     width: Annotated[

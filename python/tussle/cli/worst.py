@@ -37,15 +37,15 @@ def worst(
         typer.Option(
             metavar="NAME",
             help="What makes a scenario bad: harm (to the victim), starvation (a flow without its share), "
-            "queue (a long one), utilisation (an idle link), loss (retransmissions), or unfairness (unequal "
-            "goodputs).",
+            "queue (a long queue), utilisation (an idle link), loss (retransmissions), or unfairness "
+            "(unequal goodputs).",
         ),
     ],
     victim: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The algorithm of a flow beside those of the first.",
+            help="The algorithm of the flow beside those of --algorithm.",
             show_default="cubic for harm; else the algorithm itself",
         ),
     ] = None,

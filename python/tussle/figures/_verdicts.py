@@ -13,8 +13,8 @@ from tussle.statistics import LEAST
 def whole_in_words(cell: Mapping[str, Any]) -> str:
     """Name what the shares of a pair are parts of; `cell` is a row of verdicts."""
     if cell["first_flows"] == cell["second_flows"] == 1:
-        return "what both deliver"
-    return "what one flow of each side delivers on average"
+        return "both goodputs"
+    return "both mean goodputs of a flow"
 
 
 def spread_in_words(cell: Mapping[str, Any]) -> str:
@@ -35,5 +35,5 @@ def reason_in_words(cell: Mapping[str, Any]) -> str:
         late = percent(cell["smaller_share_late"])
         return f"{reason}: the smaller has {late} in the second half of the measured interval; {remedy}"
     if reason == SPREAD:
-        return f"the interval holds the threshold of {percent(THRESHOLD)}; {remedy}"
+        return f"the interval contains the threshold of {percent(THRESHOLD)}; {remedy}"
     return f"{reason}, near the threshold of {percent(THRESHOLD)}; {remedy}"

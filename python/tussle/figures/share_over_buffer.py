@@ -84,7 +84,7 @@ def _encoding(names: pl.DataFrame) -> list[alt.Color | alt.StrokeDash]:
 
 
 def _remark(names: pl.DataFrame) -> str:
-    return names["pair"].item() if len(names) == 1 else "the flow named first"
+    return names["pair"].item() if len(names) == 1 else "the share of the flow that is named first"
 
 
 FIGURE = Figure(

@@ -60,7 +60,7 @@ class Ramp(Element):
 
 
 class RttSeries(Element):
-    """A recording of RTTs as a delay: what each is above the smallest of them is added to the path."""
+    """A recording of RTTs as a delay: the path gets the excess of each over the smallest of them."""
 
     kind: Literal["rtt_series"]
     series: Annotated[Axis[RttSeriesFile] | None, NameInRun("steps")] = needed("rtt.csv")

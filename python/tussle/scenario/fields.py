@@ -211,7 +211,7 @@ def _whole(least: int, most: int) -> BeforeValidator:
         if isinstance(value, bool) or not isinstance(value, int):
             raise refusal(f"{shown(value)} is not a whole number; write one, like {max(least, 1)}")
         if not least <= value <= most:
-            raise refusal(f"{shown(value)}; give {least} to {most}")
+            raise refusal(f"{shown(value)} is out of range; give {least} to {most}")
         return value
 
     return BeforeValidator(check)

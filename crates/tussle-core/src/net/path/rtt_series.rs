@@ -9,7 +9,7 @@ use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "rtt_series",
-    idea: "A recording of RTTs as a delay: what each is above the smallest of them is added to the path.",
+    idea: "A recording of RTTs as a delay: the path gets the excess of each over the smallest of them.",
 };
 
 /// Settings of `rtt_series`. Packets leave in order of arrival.
