@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from tussle import _core
 from tussle.errors import TussleError, unknown
-from tussle.kernel import USUAL_HZ, built_kernel
+from tussle.kernel import DEFAULT_HZ, built_kernel
 from tussle.kernel.guest import UserMode
 
 ENGINES = ("sim", "kernel")
@@ -73,10 +73,10 @@ def _on_simulator(scripts: Mapping[Path, Mapping[str, Any]]) -> dict[Path, dict[
 
 def _on_kernel(scripts: Mapping[Path, Mapping[str, Any]], kernel: str | None) -> dict[Path, dict[str, str]]:
     built = built_kernel(kernel)
-    if built.facts["hz"] != str(USUAL_HZ):
+    if built.facts["hz"] != str(DEFAULT_HZ):
         raise TussleError(
-            f"packet scripts need a kernel with {USUAL_HZ} timer ticks a second, and kernel {built.name} has "
-            f"{built.facts['hz']}; build it with --hz {USUAL_HZ}"
+            f"packet scripts need a kernel with {DEFAULT_HZ} timer ticks a second, and kernel {built.name} "
+            f"has {built.facts['hz']}; build it with --hz {DEFAULT_HZ}"
         )
     # The simulator refuses invalid scripts.
     _on_simulator(scripts)

@@ -10,7 +10,7 @@ from typing import Any
 
 from commandline import Answer
 
-PATIENCE_S = 300
+TIMEOUT_S = 300
 """Time limit in seconds, far longer than any command of these tests takes on a busy machine."""
 
 HOSTILE_TEXTS = [
@@ -36,7 +36,7 @@ def mutations(full: int, every: int) -> list[int]:
     return list(range(0, full, 1 if os.environ.get("TUSSLE_MUTATIONS") == "all" else every))
 
 
-def rng(suite: str, number: int) -> random.Random:
+def generator(suite: str, number: int) -> random.Random:
     """Return the random number generator of one mutation, independent of the other mutations."""
     return random.Random(f"{suite} {number}")  # noqa: S311 (nothing here is secret)
 
@@ -46,14 +46,14 @@ class Hung(BaseException):
 
 
 @contextmanager
-def patience() -> Iterator[None]:
-    """Raise `Hung` in the body if it takes longer than `PATIENCE_S`."""
+def time_limit() -> Iterator[None]:
+    """Raise `Hung` in the body if it takes longer than `TIMEOUT_S`."""
 
     def ring(_signal: int, _frame: FrameType | None) -> None:
-        raise Hung(f"no answer in {PATIENCE_S} s")
+        raise Hung(f"no answer in {TIMEOUT_S} s")
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
+    signal.setitimer(signal.ITIMER_REAL, TIMEOUT_S)
     try:
         yield
     finally:

@@ -161,7 +161,7 @@ def _carry_out(request: "Request", folder: Path, means: SweepMeans) -> None:
     from tussle.worst import PAGE, Execution, partial_of, search
 
     count = means.workers or available_cores()
-    pooled = means.engine.at_once is None and means.cluster is None and count > 1
+    pooled = means.engine.max_parallel_runs is None and means.cluster is None and count > 1
     try:
         with _Bar(request.budget.runs) as bar, processes(count) if pooled else nullcontext() as executor:
             execution = Execution(means.engine, means.workers, means.cluster, executor, bar.advance)

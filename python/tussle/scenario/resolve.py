@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from tussle import units
 from tussle.catalog import catalog
 from tussle.errors import shown, unknown
-from tussle.host_profiles import USUAL
+from tussle.host_profiles import DEFAULT_PROFILE
 from tussle.own_algorithms import is_own
 from tussle.run_checks import run_checks
 from tussle.scenario.applications import (
@@ -176,11 +176,11 @@ def _point_problems(scenario: Scenario) -> Iterator[Problem]:
         problem for index in range(len(scenario.flows)) for problem in _timing_problems(scenario, index)
     ]
     yield from timing or _steady_problems(scenario)
-    yield from host_problems(hosts, USUAL, hosts.settings(), "hosts")
+    yield from host_problems(hosts, DEFAULT_PROFILE, hosts.settings(), "hosts")
     for index, flow in enumerate(scenario.flows):
         for end in ("sender", "receiver"):
             if host := getattr(flow, end):
-                below = str(hosts.profile or USUAL)
+                below = str(hosts.profile or DEFAULT_PROFILE)
                 settings = settings_of_end(hosts, host)
                 yield from host_problems(host, below, settings, f"flows.{index}.{end}")
         if flow.algorithm == UDP:

@@ -46,8 +46,8 @@ _FINALISTS = 5
 """Worst scenarios of the search that are repeated with other seeds, so that luck does not choose."""
 _REPETITIONS = 10
 _REPETITIONS_OF_CHECK = 3
-_USUAL = {"baseline": False, "cases": [], "record": {"samples": "100 ms", "events": False}}
-_USUAL_OF_A_FLOW = {"count": 1, "start": "0 s"}
+_DEFAULTS = {"baseline": False, "cases": [], "record": {"samples": "100 ms", "events": False}}
+_FLOW_DEFAULTS = {"count": 1, "start": "0 s"}
 _STANDARDS = ("reno", "cubic")
 
 
@@ -278,12 +278,12 @@ def _comment(problem: Problem) -> str:
 def _toml(scenario: Scenario, comment: str) -> str:
     """Return the text of a file, without settings that are the default."""
     tables = scenario.to_dict()
-    for key, usual in _USUAL.items():
-        if tables.get(key) == usual:
+    for key, default in _DEFAULTS.items():
+        if tables.get(key) == default:
             del tables[key]
     for flow in tables["flows"]:
-        for key, usual in _USUAL_OF_A_FLOW.items():
-            if flow.get(key) == usual:
+        for key, default in _FLOW_DEFAULTS.items():
+            if flow.get(key) == default:
                 del flow[key]
     return comment + tomlkit.dumps(tables)
 

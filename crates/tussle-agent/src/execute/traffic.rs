@@ -27,7 +27,7 @@ use super::namespace::{self, enter};
 use super::setup::Hosts;
 use crate::algorithms::{self, algorithm_of};
 use crate::network::buffers::{self, ReceiveBuffer};
-use crate::network::{Network, PORT, USUAL_PACKET_BYTES, receiver_address, sender_address};
+use crate::network::{Network, PORT, DEFAULT_PACKET_BYTES, receiver_address, sender_address};
 use crate::sys;
 use crate::tcp_info::TcpInfo;
 use crate::validity::{HostLoad, Validity};
@@ -433,7 +433,7 @@ fn limit_unsent(socket: &OwnedFd) -> anyhow::Result<()> {
 }
 
 fn set_sender_options(socket: &OwnedFd, spec: &FlowSpec, header_bytes: u32) -> anyhow::Result<()> {
-    if spec.mss_bytes != USUAL_PACKET_BYTES - header_bytes {
+    if spec.mss_bytes != DEFAULT_PACKET_BYTES - header_bytes {
         let bytes = spec.mss_bytes + header_bytes - PLAIN_HEADER_BYTES;
         let bytes = i32::try_from(bytes).context("the segment size")?;
         sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, bytes).context("the segment size")?;
