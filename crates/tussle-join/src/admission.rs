@@ -34,7 +34,7 @@ pub enum Refusal {
     TooOften,
     /// The connection stayed silent beyond the deadline.
     TooSlow,
-    /// Too many connections wait, or take part.
+    /// The limit of waiting or joined connections is reached.
     Full,
 }
 
@@ -206,7 +206,7 @@ impl Admission {
     /// those with few attempts: an address has to leave as many tokens as it recently used.
     ///
     /// # Errors
-    /// This address, or all addresses together, started too many handshakes.
+    /// The limit of handshakes is reached: that of this address, or that of all addresses together.
     pub fn try_handshake(&mut self, address: IpAddr, now_ns: u64) -> Result<(), Refusal> {
         let address = network_of(address);
         self.all.fill(ATTEMPTS_ALL, now_ns);
