@@ -41,7 +41,7 @@ def play(files: Sequence[Path], engine: str, kernel: str | None = None) -> list[
     scripts = {file: _script(file) for file in files}
     played = {file: script for file, script in scripts.items() if engine not in script.get("skip", {})}
     found = _on_kernel(played, kernel) if engine == "kernel" else _on_simulator(played)
-    return [_verdict(file, scripts[file], (engine, found.get(file))) for file in scripts]
+    return [_verdict(file, scripts[file], engine, found.get(file)) for file in scripts]
 
 
 def _script(file: Path) -> dict[str, Any]:
@@ -51,8 +51,7 @@ def _script(file: Path) -> dict[str, Any]:
         raise TussleError(f"{file}: not TOML: {error}") from error
 
 
-def _verdict(file: Path, script: Mapping[str, Any], found: tuple[str, Mapping[str, str] | None]) -> Verdict:
-    engine, answer = found
+def _verdict(file: Path, script: Mapping[str, Any], engine: str, answer: Mapping[str, str] | None) -> Verdict:
     if answer is None:
         return Verdict(file, script["claim"], "is skipped", script["skip"][engine])
     if answer["verdict"] == "refused":

@@ -96,7 +96,7 @@ def worst(
     if victim is not None:
         check_algorithm("--victim", victim)
     goal = objective_of(objective)
-    problem = _problem(algorithm, goal, (victim, within), seed)
+    problem = _problem(algorithm, goal, seed, victim=victim, within=within)
     folder = output or RESULTS / f"worst-{Path(algorithm).name.replace(':', '-')}-{objective}"
     kernels = KernelChoice(kernel=kernel)
     on_kernel = "kernel" in (engine, check)
@@ -112,11 +112,10 @@ def worst(
 
 
 def _problem(
-    algorithm: str, goal: "Objective", options: tuple[str | None, Path | None], seed: int
+    algorithm: str, goal: "Objective", seed: int, *, victim: str | None, within: Path | None
 ) -> "Problem":
     from tussle.worst import Problem, load_space
 
-    victim, within = options
     beside = victim or goal.victim or (algorithm if goal.two else None)
     return Problem(algorithm, beside, goal, load_space(within, 1 if beside is None else 2), seed)
 
