@@ -124,8 +124,8 @@ BOUNDS = {
     "codel": Bound(0.03, 0.01),
     "fq_codel": Bound(0.15, 0.02),
     # RED sees packets when the shaper dequeues (docs/deviations/kernel.toml), and not those that arrived
-    # during the last transmission: 1.3 in the overload, half as many on average, 1 of 16 ms. Its random numbers
-    # differ: 1500 drops have a standard deviation of 39, or 3 %.
+    # during the last transmission: 1.3 in the overload, half as many on average, 1 of 16 ms. Its random
+    # numbers differ: 1500 drops have a standard deviation of 39, or 3 %.
     "red": Bound(0.10, 0.10),
     # PIE's queueing delay lacks the time of one transmission, 1.5 of 15 ms, and its random numbers differ.
     # Five lists of arrivals gave differences of 13 to 24 %, mostly from the first two seconds.
