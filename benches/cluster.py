@@ -81,21 +81,21 @@ class Stages:
         self.before = now
 
     def begin(self, total: int, finished: int) -> None:  # noqa: ARG002 (nothing is finished before)
-        """Called when all runs are planned and checked."""
+        """Measure the planning, when all runs are planned and checked."""
         self.runs = total
         self.end("plan")
 
     def repeat(self, runs: int) -> None:
-        """Not called: no file of a run is damaged."""
+        """Do nothing: no file of a run is damaged here."""
 
     def advance(self) -> None:
-        """Ignored: single runs are not timed."""
+        """Do nothing: single runs are not timed."""
 
     def spend(self, costs: Sequence[Cost]) -> None:
-        """Not called: no algorithm is written in Python."""
+        """Do nothing: no algorithm is written in Python here."""
 
     def merge(self) -> None:
-        """Called when all runs are executed."""
+        """Measure the execution, when all runs are executed."""
         self.end("runs")
 
 
@@ -135,7 +135,7 @@ def local_cluster(folder: Path) -> Iterator[dict[str, psutil.Process]]:
 
 
 class _Alone(psutil.Process):
-    """This process without its descendants."""
+    """The current process without its descendants."""
 
     def children(self, recursive: bool = False) -> list[psutil.Process]:  # noqa: ARG002, FBT001, FBT002 (as psutil has it)
         return []

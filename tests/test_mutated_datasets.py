@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from commandline import Answer
-from mutated import faults_of, mutations, patience
-from mutated_datasets import Mutation, Place, mutate
+from mutated import faults_of, mutations, time_limit
+from mutated_datasets import Mutation, Target, mutate
 from tussle.scenario import Scenario
 from tussle.sweep import SweepSettings, sweep
 
@@ -57,7 +57,7 @@ def test_a_mutated_dataset_is_shown_or_refused_with_messages(
     for number in ALL:
         shutil.rmtree("mutated", ignore_errors=True)
         shutil.copytree("whole/pairs", "mutated")
-        made = mutate(number, Place(Path("mutated"), Path("whole/alone")))
+        made = mutate(number, Target(Path("mutated"), Path("whole/alone")))
         for words in commands(number, refused=faults_after(made, CHEAP[0], tussle_, found).status == 2):
             faults_after(made, words, tussle_, found)
     assert found == []
@@ -70,7 +70,7 @@ def commands(number: int, *, refused: bool) -> list[list[str]]:
 
 def faults_after(made: Mutation, words: list[str], call: Callable[..., Answer], found: list[str]) -> Answer:
     """Run a command on the mutated dataset; add the faults of its output to `found`."""
-    with patience():
+    with time_limit():
         answer = call(*words)
     faults = faults_of(answer)
     if made.wrong and answer.status != 2:
@@ -122,8 +122,8 @@ def test_a_command_that_goes_on_with_its_datasets_refuses_mutated_ones(
     found: list[str] = []
     for number in numbers:
         shutil.copytree("intact", "made")
-        made = mutate(number, Place(Path(kept), whole / "alone"))
-        with patience():
+        made = mutate(number, Target(Path(kept), whole / "alone"))
+        with time_limit():
             answer = tussle_(*words.split())
         faults = faults_of(answer)
         if made.wrong and answer.status != 2:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from commandline import Answer, refused
-from mutated import faults_of, mutations, patience, rng
+from mutated import faults_of, generator, mutations, time_limit
 from mutated_scenarios import ANY_TABLES, QUANTITIES, Mutation, hostile_text, removed_key, wrong_type
 
 SCRIPTS = Path(__file__).parent.parent / "crates" / "tussle-core" / "tests" / "scripts"
@@ -65,14 +65,14 @@ def test_an_unreadable_script_or_space_is_refused(
     words: str, target: str, tussle_: Callable[..., Answer], tmp_path: Path
 ):
     (tmp_path / "mutated.toml").symlink_to(target)
-    with patience():
+    with time_limit():
         assert "mutated.toml" in refused(tussle_(*words.split()))
 
 
 def mutation(number: int, tables: dict[str, Any], kinds: list[Callable[..., Mutation]]) -> Mutation:
     """Return the mutation of a file's tables with this number."""
     kind = kinds[number % len(kinds)]
-    made = kind(rng("file", number), copy.deepcopy(tables))
+    made = kind(generator("file", number), copy.deepcopy(tables))
     wrong = made.wrong and kind not in PERHAPS
     return made._replace(description=f"{number}: {kind.__name__}: {made.description}", wrong=wrong)
 
@@ -80,7 +80,7 @@ def mutation(number: int, tables: dict[str, Any], kinds: list[Callable[..., Muta
 def faults_after(made: Mutation, call: Callable[..., Answer], words: str) -> list[str]:
     """Write the mutation, run a command on it, and return the faults of its output."""
     Path("mutated.toml").write_bytes(made.content)
-    with patience():
+    with time_limit():
         answer = call(*words.split())
     found = faults_of(answer)
     if made.wrong and answer.status != 2:

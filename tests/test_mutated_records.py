@@ -11,7 +11,7 @@ import pytest
 
 from commandline import Answer
 from joined import finished, sending, serving
-from mutated import HOSTILE_TEXTS, at, damage, faults_of, leaves_of, mutations, patience, rng
+from mutated import HOSTILE_TEXTS, at, damage, faults_of, generator, leaves_of, mutations, time_limit
 
 PARTIAL = "out.partial"
 
@@ -34,7 +34,7 @@ def test_mutated_records_of_a_server_are_finished_or_refused_with_messages(
     for number in mutations(full=200, every=20):
         shutil.copytree(received, PARTIAL)
         made = record_mutation(number, Path(PARTIAL))
-        with patience():
+        with time_limit():
             answer = tussle_("serve", "--finish", "-o", "out")
         faults = faults_of(answer)
         if Path("out").exists() == (answer.status == 2):
@@ -47,26 +47,26 @@ def test_mutated_records_of_a_server_are_finished_or_refused_with_messages(
 
 def record_mutation(number: int, folder: Path) -> str:
     """Apply the mutation with this number to a server's files, and describe it."""
-    roll = rng("record", number)
-    file = roll.choice(sorted(folder.glob("*.arrow")))
+    rng = generator("record", number)
+    file = rng.choice(sorted(folder.glob("*.arrow")))
     if number % 2:
-        return damage(roll, file)
+        return damage(rng, file)
     table = pl.read_ipc_stream(file)
-    column = roll.choice(table.columns)
+    column = rng.choice(table.columns)
     kind = table.schema[column]
     values: list[Any] = HOSTILE_TEXTS if kind in (pl.String, pl.Categorical) else [0, 1, -1, 2**31, 1e308]
-    value = roll.choice([None, float("nan"), *values])
+    value = rng.choice([None, float("nan"), *values])
     changes: dict[str, Callable[[], pl.DataFrame]] = {
         "removed": lambda: table.drop(column),
-        "renamed": lambda: table.rename({column: roll.choice([f"{column}x", *HOSTILE_TEXTS[:8]])}),
+        "renamed": lambda: table.rename({column: rng.choice([f"{column}x", *HOSTILE_TEXTS[:8]])}),
         "retyped": lambda: table.with_columns(pl.lit(None, pl.List(pl.Int8)).alias(column)),
-        "added": lambda: table.with_columns(pl.lit(1.5).alias(roll.choice(["x", *HOSTILE_TEXTS]))),
+        "added": lambda: table.with_columns(pl.lit(1.5).alias(rng.choice(["x", *HOSTILE_TEXTS]))),
         "tripled": lambda: pl.concat([table] * 3),
         "emptied": table.clear,
         "last": lambda: table.tail(1),
         "set": lambda: table.with_columns(pl.lit(value).cast(kind, strict=False).alias(column)),
     }
-    change = roll.choice([*changes, "set", "set"])
+    change = rng.choice([*changes, "set", "set"])
     changes[change]().write_ipc_stream(file)
     return f"{file.name}: {column} {change} {str(value)[:20]!r}"
 
@@ -80,7 +80,7 @@ def test_a_mutated_result_of_a_suite_is_compared_or_refused_with_messages(tussle
         Path("mutated").mkdir()
         made = result_mutation(number, result, Path("mutated/verdicts.json"))
         for words in (["mutated", "whole"], ["whole", "mutated", "--json"]):
-            with patience():
+            with time_limit():
                 answer = tussle_("compare", *words)
             faults = faults_of(answer)
             found += [f"{number}: {made}, {words[0]}: {fault}" for fault in faults]
@@ -90,16 +90,16 @@ def test_a_mutated_result_of_a_suite_is_compared_or_refused_with_messages(tussle
 
 def result_mutation(number: int, result: str, file: Path) -> str:
     """Write the mutation with this number of a suite's result, and describe it."""
-    roll = rng("result", number)
+    rng = generator("result", number)
     if number % 5 == 0:
         file.write_text(result, "utf-8")
-        return damage(roll, file)
+        return damage(rng, file)
     facts = json.loads(result)
-    path = roll.choice(leaves_of(facts) + [(key,) for key in facts])
+    path = rng.choice(leaves_of(facts) + [(key,) for key in facts])
     table, key = at(facts, path[:-1]), path[-1]
     values: list[Any] = [None, 0, -1, 1e308, True, [], {}, [[]], 10**400, *HOSTILE_TEXTS]
-    value = roll.choice(values)
-    match roll.choice(["set", "set", "removed", "renamed"]):
+    value = rng.choice(values)
+    match rng.choice(["set", "set", "removed", "renamed"]):
         case "removed":
             del table[key]
         case "renamed" if isinstance(table, dict):

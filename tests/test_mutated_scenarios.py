@@ -11,7 +11,7 @@ import pytest
 import tomlkit
 
 from commandline import Answer, refused
-from mutated import faults_of, mutations, patience
+from mutated import faults_of, mutations, time_limit
 from mutated_scenarios import KINDS, Mutation, bases, long_list, mutation, short_bases, shortened
 
 CHECKED = mutations(full=1000, every=3)
@@ -22,7 +22,7 @@ def faults(made: Mutation, call: Callable[..., Answer], *words: str) -> list[str
     """Write the mutation, run a command on it, and return the faults of its output."""
     file = Path("mutated.toml")
     file.write_bytes(made.content)
-    with patience():
+    with time_limit():
         answer = call(*words, file)
     found = faults_of(answer)
     if made.wrong and answer.status != 2:
@@ -73,7 +73,7 @@ def test_an_unreadable_algorithm_or_trace_file_is_refused_with_its_key(
     else:
         tables["flows"][0]["algorithm"] = f"{file}:Mine"
     (tmp_path / "mutated.toml").write_text(tomlkit.dumps(tables))
-    with patience():
+    with time_limit():
         sentence = refused(tussle_(*words, "mutated.toml"))
     assert ("path.trace" in sentence) if key == "path.trace" else sentence.startswith("algorithm ")
     assert {path.name for path in tmp_path.iterdir()} <= {"mutated.toml", file}

@@ -21,11 +21,11 @@ SCRIPTS = sorted((ROOT / "crates" / "tussle-core" / "tests" / "scripts").glob("*
 ONE = SCRIPTS[0].with_name("fast_retransmit_by_sack.toml")
 MOST_SKIPPED = 2
 NOT_IN_LINUX = re.compile("^hosts = .*(prr = false|(fack|early_retransmit) = true)", re.MULTILINE)
-"""Settings that no Linux has that runs here."""
-STORIES = 10
-"""Of each algorithm."""
+"""Settings that the kernels of the engine do not have."""
+RANDOM_SCRIPTS = 10
+"""Random scripts for each algorithm."""
 MOST_OTHER_ENDS = 0.05
-"""Of stories: limits are met to the microsecond now and then, and the guest's clock is as coarse."""
+"""Largest fraction of random scripts with other ends: the guest's clock has a resolution of microseconds."""
 
 
 @pytest.fixture(params=ENGINES)
@@ -222,7 +222,7 @@ def test_random_scripts_hold_on_linux(hosts: dict[str, object]):
     scripts = {
         f"{algorithm} {seed}": json.loads(_core.random_packet_script(algorithm, seed, json.dumps(hosts)))
         for algorithm in ("reno", "cubic")
-        for seed in range(STORIES)
+        for seed in range(RANDOM_SCRIPTS)
     }
     found = UserMode().play(scripts)
     others = [f"{name}: {answer['words']}" for name, answer in found.items() if answer["verdict"] != "holds"]

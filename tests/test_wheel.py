@@ -15,7 +15,7 @@ PACKAGE = ROOT / "python" / "tussle"
 DIST = ROOT / "dist"
 BUILT = {"_agent", "_driver.o", "_core.abi3.so", "_core.abi3.pyd"}
 """Files of the package that are compiled, and not in the repository."""
-PATIENCE_S = 900
+TIMEOUT_S = 900
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel") / "venv"
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, wheel], check=True, timeout=PATIENCE_S)
+    subprocess.run([*pip, wheel], check=True, timeout=TIMEOUT_S)
     return folder / "bin"
 
 
@@ -90,7 +90,7 @@ def call(installed: Path, folder: Path, *command: str) -> str:
     own = {"PATH": f"{installed}:/usr/bin:/bin", "HOME": str(folder)}
     done = subprocess.run(
         [installed / command[0], *command[1:]],
-        cwd=folder, env=own, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+        cwd=folder, env=own, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -15,7 +15,7 @@ class Parameter:
     """An argument or an option."""
 
     spelling: str
-    """How it is written, with a word for its value, such as `--output, -o DIR`."""
+    """The option as it is written, with a word for its value, such as `--output, -o DIR`."""
     about: str
     default: str
     """The default, in words or as a value; empty without one."""

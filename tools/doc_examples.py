@@ -28,7 +28,7 @@ _BLOCK = re.compile(
 _NAMED = re.compile(r"# [\w-]+\.py\n")
 _NUMBER = re.compile(r"[0-9][0-9.]*")
 _ANYTHING = "…"
-_PATIENCE_S = 1200
+_TIMEOUT_S = 1200
 """Seconds for compiling a whole kernel while other tests run."""
 _SET_UP = ". .venv/bin/activate"
 """A command that only readers need: tests run in a shell that is set up already."""
@@ -113,7 +113,7 @@ def _execute(command: list[str], folder: Path) -> tuple[int, str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=_PATIENCE_S,
+        timeout=_TIMEOUT_S,
         check=False,
     )
     return done.returncode, done.stdout

@@ -15,7 +15,7 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
-_PATIENCE_S = 300
+_TIMEOUT_S = 300
 _PICTURE = "image/svg+xml"
 
 
@@ -31,7 +31,7 @@ def executed(notebook: Path, folder: Path) -> Any:
     os.environ.update(own)
     try:
         place = {"metadata": {"path": str(folder)}}
-        NotebookClient(made, timeout=_PATIENCE_S, kernel_name="python3", resources=place).execute()
+        NotebookClient(made, timeout=_TIMEOUT_S, kernel_name="python3", resources=place).execute()
     finally:
         os.environ.clear()
         os.environ.update(before)

@@ -11,7 +11,7 @@ import tussle
 from tussle.engines import engine
 from tussle.engines.kernel import check_kernel, one_second_of_reno
 from tussle.errors import TussleError
-from tussle.kernel import USUAL_NAME, built_kernel, kernel_names, make, qemu
+from tussle.kernel import DEFAULT_NAME, built_kernel, kernel_names, make, qemu
 from tussle.kernel.agent import agent
 from tussle.kernel.debian import offered_packages
 from tussle.studio import packed_module
@@ -93,7 +93,7 @@ def _cluster() -> str:
 
 
 def _kernels() -> Iterator[tuple[str, Callable[[], str]]]:
-    for name in kernel_names() or [USUAL_NAME]:
+    for name in kernel_names() or [DEFAULT_NAME]:
         yield f"kernel {name}", lambda name=name: _boots(name)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from tussle import _core
 from tussle.errors import TussleError, unknown
-from tussle.kernel import USUAL_HZ, built_kernel
+from tussle.kernel import DEFAULT_HZ, built_kernel
 from tussle.kernel.guest import UserMode
 from tussle.scenario.text import read_toml
 
@@ -41,11 +41,10 @@ def play(files: Sequence[Path], engine: str, kernel: str | None = None) -> list[
     scripts = {file: read_toml(file, str(file)) for file in files}
     played = {file: script for file, script in scripts.items() if engine not in script.get("skip", {})}
     found = _on_kernel(played, kernel) if engine == "kernel" else _on_simulator(played)
-    return [_verdict(file, scripts[file], (engine, found.get(file))) for file in scripts]
+    return [_verdict(file, scripts[file], engine, found.get(file)) for file in scripts]
 
 
-def _verdict(file: Path, script: Mapping[str, Any], found: tuple[str, Mapping[str, str] | None]) -> Verdict:
-    engine, answer = found
+def _verdict(file: Path, script: Mapping[str, Any], engine: str, answer: Mapping[str, str] | None) -> Verdict:
     if answer is None:
         return Verdict(file, script["claim"], "is skipped", script["skip"][engine])
     if answer["verdict"] == "refused":
@@ -66,10 +65,10 @@ def _on_simulator(scripts: Mapping[Path, Mapping[str, Any]]) -> dict[Path, dict[
 
 def _on_kernel(scripts: Mapping[Path, Mapping[str, Any]], kernel: str | None) -> dict[Path, dict[str, str]]:
     built = built_kernel(kernel)
-    if built.facts["hz"] != str(USUAL_HZ):
+    if built.facts["hz"] != str(DEFAULT_HZ):
         raise TussleError(
-            f"packet scripts need a kernel with {USUAL_HZ} timer ticks a second, and kernel {built.name} has "
-            f"{built.facts['hz']}; build it with --hz {USUAL_HZ}"
+            f"packet scripts need a kernel with {DEFAULT_HZ} timer ticks a second, and kernel {built.name} "
+            f"has {built.facts['hz']}; build it with --hz {DEFAULT_HZ}"
         )
     # The simulator refuses invalid scripts.
     _on_simulator(scripts)

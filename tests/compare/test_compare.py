@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from commandline import refused
-from fake_engine import Gives, base, five_percent_more, noise
+from fake_engine import GoodputEngine, base, five_percent_more, noise
 from tussle.answers.documents import ComparisonDocument
 from tussle.dataset import Dataset
 from tussle.scenario import Scenario
@@ -16,7 +16,7 @@ from tussle.sweep import SweepSettings, sweep
 
 
 def dataset(folder: Path, goodput: Callable[[int], float], **settings: Any) -> Dataset:
-    engine = Gives(goodput=goodput, version=settings.pop("version", "1"))
+    engine = GoodputEngine(goodput=goodput, version=settings.pop("version", "1"))
     written = {
         "duration": "10 s",
         "repetitions": 8,

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from commandline import refused
-from fake_engine import Gives, base, five_percent_more, noise
+from fake_engine import GoodputEngine, base, five_percent_more, noise
 from tussle.answers import note_on_kernels
 from tussle.answers.documents import ComparisonDocument
 from tussle.compare import Question, along
@@ -34,7 +34,7 @@ def dataset(folder: Path, engine: Engine, **settings: Any) -> Dataset:
 
 
 def kernels(**goodputs: Goodput) -> Variants:
-    return Variants("kernel", {name: Gives(goodput=goodput) for name, goodput in goodputs.items()})
+    return Variants("kernel", {name: GoodputEngine(goodput=goodput) for name, goodput in goodputs.items()})
 
 
 def one_megabit_up_or_down(seed: int) -> float:
@@ -94,7 +94,7 @@ def test_points_are_matched_over_the_other_axes(tmp_path: Path):
 
 
 def test_any_axis_can_be_compared_along(tussle_, tmp_path: Path):
-    dataset(tmp_path / "a", Gives(goodput=base), **{"path.rtt": ["20 ms", "40 ms"]})
+    dataset(tmp_path / "a", GoodputEngine(goodput=base), **{"path.rtt": ["20 ms", "40 ms"]})
     answer = tussle_("compare", "a", "--along", "path.rtt")
     assert (answer.status, answer.problems) == (0, "")
     assert "path.rtt: A is 20 ms, B is 40 ms" in answer.out
@@ -151,9 +151,9 @@ def test_too_few_runs_of_one_dataset_are_refused(tussle_, tmp_path: Path):
 def test_datasets_and_axes_that_cannot_be_compared_are_refused(
     tussle_, tmp_path: Path, arguments, sentence: str
 ):
-    dataset(tmp_path / "a", Gives(goodput=base), **{"path.rtt": ["20 ms", "40 ms"]})
-    dataset(tmp_path / "b", Gives(goodput=base))
-    dataset(tmp_path / "c", Gives(goodput=base), **{"path.rtt": ["20 ms"]})
+    dataset(tmp_path / "a", GoodputEngine(goodput=base), **{"path.rtt": ["20 ms", "40 ms"]})
+    dataset(tmp_path / "b", GoodputEngine(goodput=base))
+    dataset(tmp_path / "c", GoodputEngine(goodput=base), **{"path.rtt": ["20 ms"]})
     assert refused(tussle_("compare", *arguments)).startswith(sentence)
 
 
@@ -196,7 +196,7 @@ def test_a_report_of_pairs_compares_jain_indices_too(tmp_path: Path):
 
 
 def test_a_report_of_one_kernel_has_no_comparison(tmp_path: Path):
-    data = dataset(tmp_path / "a", Gives(goodput=base))
+    data = dataset(tmp_path / "a", GoodputEngine(goodput=base))
     assert changes(data) == []
     assert "between the kernels" not in write(data, tmp_path / "report.html").read_text("utf-8")
     assert note_on_kernels(data) == ""

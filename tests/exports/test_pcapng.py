@@ -213,7 +213,7 @@ def test_the_python_file_of_a_dataset_is_executed_only_on_request_and_if_unchang
 def test_an_export_with_too_many_packets_is_refused(
     tussle_, lossy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tussle.engines.sim.MOST_PACKETS", 100)
+    monkeypatch.setattr("tussle.engines.sim.MAX_PACKETS", 100)
     answer = tussle_("export", lossy, "packets")
     assert "more than 100 packets" in answer.problems
     assert not Path("packets.pcapng").exists()

@@ -1,4 +1,4 @@
-"""Kernels are built from any source, once; what cannot be built is said. A few lines stand for Linux."""
+"""Builds of kernels from folders, tarballs and packages; a makefile of a few lines replaces Linux."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ from tussle.cli import main
 from tussle.errors import TussleError
 from tussle.kernel import Kernel, built_kernel, cache_folder, kernel_names, remove_kernel
 from tussle.kernel.agent import agent
-from tussle.kernel.build import Outcome, Request, made
+from tussle.kernel.build import BuildRequest, BuildResult, build_kernel
 from tussle.kernel.debian import debian_source, offered_packages
 from tussle.kernel.driver import driver
 from tussle.kernel.guest import refuse_other_driver
@@ -53,7 +53,7 @@ STUBS = ("gcc", "flex", "bison", "bc")
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of the test's own, and the tools of a build."""
+    """A cache for this test alone; its `PATH` has the tools of a build."""
     tools = tmp_path / "tools"
     tools.mkdir()
     for name in STUBS:
@@ -82,13 +82,13 @@ def packed(folder: Path, tarball: Path) -> Path:
     return tarball
 
 
-def build(source: Path, name: str | None = None, **changes: int) -> Outcome:
-    return made(Request(source, name, **changes), Silent())
+def build(source: Path, name: str | None = None, **changes: int) -> BuildResult:
+    return build_kernel(BuildRequest(source, name, **changes), Silent())
 
 
 def refusal(source: Path, name: str | None = None) -> str:
     with pytest.raises(TussleError) as refused:
-        made(Request(source, name), Silent())
+        build_kernel(BuildRequest(source, name), Silent())
     return str(refused.value)
 
 
@@ -96,7 +96,7 @@ def compilations(cache: Path) -> int:
     return len((cache / "tree/compiled").read_text("utf-8").splitlines())
 
 
-# --- what comes out ---
+# --- results ---
 
 
 def test_a_kernel_has_the_facts_of_its_origin(linux):
@@ -140,12 +140,12 @@ def test_the_sources_of_a_git_repository_are_separated_from_its_build_products(l
     assert build(linux).kernel.image.read_text("utf-8").startswith("beta = 0.7\n")
 
 
-# --- how often it is built ---
+# --- rebuilds ---
 
 
 def test_a_second_call_does_nothing(linux, cache):
     first, second = build(linux), build(linux)
-    assert (first.was_built, second.was_built) == (False, True)
+    assert (first.already_built, second.already_built) == (False, True)
     assert first.kernel == second.kernel
     assert compilations(cache) == 1
 
@@ -164,7 +164,7 @@ def test_a_patch_recompiles_the_changed_files_only(linux, cache, tmp_path):
 
 def test_other_ticks_are_another_kernel(linux):
     build(linux)
-    assert not build(linux, hz=1000).was_built
+    assert not build(linux, hz=1000).already_built
     assert built_kernel("linux-1000hz").facts["hz"] == "1000"
     assert built_kernel("linux").facts["hz"] == "250"
 
@@ -179,10 +179,10 @@ def test_another_release_is_compiled_from_nothing(linux, cache):
 def test_a_kernel_that_is_built_needs_no_tools(linux, monkeypatch):
     build(linux)
     monkeypatch.setenv("PATH", "")
-    assert build(linux).was_built
+    assert build(linux).already_built
 
 
-def test_a_copy_that_stops_goes_on_and_forgets_nothing(tmp_path):
+def test_an_interrupted_copy_continues_and_removes_the_files_of_another_source(tmp_path):
     class Stopping:
         name = "a source"
 
@@ -193,35 +193,35 @@ def test_a_copy_that_stops_goes_on_and_forgets_nothing(tmp_path):
     linux = Folder(written(tmp_path / "linux"))
     tree = Tree(tmp_path / "tree")
     with pytest.raises(KeyboardInterrupt):
-        tree.become(Stopping(), lambda _: None)  # pyright: ignore[reportArgumentType]
-    tree.become(linux, lambda _: None)
+        tree.update_to(Stopping(), lambda _: None)  # pyright: ignore[reportArgumentType]
+    tree.update_to(linux, lambda _: None)
     assert not (tree.folder / "a.c").exists()
     assert (tree.folder / "net/tcp.c").read_text("utf-8") == FILES["net/tcp.c"]
 
 
 def test_a_copy_that_was_killed_is_begun_anew(linux, tmp_path):
     tree = Tree(tmp_path / "tree")
-    tree.become(Folder(linux), lambda _: None)
+    tree.update_to(Folder(linux), lambda _: None)
     (tree.folder / "net/tcp.c").write_text("half of it", "utf-8")
     (tmp_path / "tree.json").unlink()
-    tree.become(Folder(linux), lambda _: None)
+    tree.update_to(Folder(linux), lambda _: None)
     assert (tree.folder / "net/tcp.c").read_text("utf-8") == FILES["net/tcp.c"]
 
 
-def test_links_and_rights_are_kept(linux, tmp_path):
+def test_symbolic_links_and_permissions_are_kept(linux, tmp_path):
     (linux / "link").symlink_to("net/tcp.c")
     (linux / "net/tcp.c").chmod(0o755)
     for source in (linux, packed(linux, tmp_path / "linux.tar.gz")):
         tree = Tree(tmp_path / "tree")
-        tree.become(given_source(source), lambda _: None)
+        tree.update_to(given_source(source), lambda _: None)
         assert (tree.folder / "link").readlink() == Path("net/tcp.c")
         assert os.access(tree.folder / "net/tcp.c", os.X_OK)
         assert not os.access(tree.folder / "Makefile", os.X_OK)
         (tmp_path / "tree.json").unlink()
 
 
-def test_an_interrupted_build_leaves_no_process_and_goes_on(linux, cache):
-    """Even while nothing is printed: with polars loaded, interrupts do not end a read."""
+def test_an_interrupted_build_leaves_no_process_and_continues(linux, cache):
+    """The build prints nothing meanwhile: with polars loaded, an interrupt does not end a read."""
     written(linux, Makefile=MAKEFILE.replace("cp net", "test -e go || exec sleep 1234; cp net"))
     command = [
         sys.executable,
@@ -241,7 +241,7 @@ def test_an_interrupted_build_leaves_no_process_and_goes_on(linux, cache):
     assert process.returncode == 130
     assert "sleep 1234" not in running()
     (cache / "tree/go").touch()
-    assert not build(linux).was_built
+    assert not build(linux).already_built
 
 
 def running() -> str:
@@ -252,7 +252,7 @@ def running() -> str:
     )
 
 
-# --- which one runs ---
+# --- choice of a kernel ---
 
 
 def test_without_a_kernel_the_command_that_builds_one_is_named():
@@ -290,13 +290,13 @@ def test_a_damaged_kernel_does_not_run(linux, damaged):
     (image if damaged == "image" else image.with_name("kernel.json")).write_text("{", "utf-8")
     with pytest.raises(TussleError, match=r"linux is damaged; remove that folder and build it again"):
         built_kernel("linux")
-    assert not build(linux).was_built
+    assert not build(linux).already_built
 
 
-# --- what cannot be built ---
+# --- refusals ---
 
 
-def test_a_source_that_is_none_is_refused(tmp_path):
+def test_a_path_without_a_source_is_refused(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").write_text("text", "utf-8")
     assert "empty is not a kernel tree: it has no Makefile; give" in refusal(tmp_path / "empty")
@@ -312,14 +312,14 @@ def test_a_tarball_of_something_else_is_refused(tmp_path):
     )
 
 
-def test_a_tarball_that_leads_out_of_itself_is_refused(tmp_path):
+def test_a_tarball_with_a_path_outside_of_it_is_refused(tmp_path):
     with tarfile.open(tmp_path / "evil.tar", "w") as archive:
         member = tarfile.TarInfo("linux/../../evil")
         archive.addfile(member, io.BytesIO())
     assert "outside of the archive" in refusal(tmp_path / "evil.tar")
 
 
-def test_half_a_tarball_is_refused(linux, tmp_path):
+def test_a_truncated_tarball_is_refused(linux, tmp_path):
     (linux / "net/noise").write_bytes(os.urandom(1 << 18))
     tarball = packed(linux, tmp_path / "linux.tar.gz")
     tarball.write_bytes(tarball.read_bytes()[: 1 << 17])
@@ -482,7 +482,7 @@ def test_the_command_prints_the_built_kernel_and_its_missing_options(linux, monk
     assert kernel_names() == []
 
 
-def test_all_kernels_of_which_there_are_packages_are_built(linux, tmp_path, monkeypatch, capsys):
+def test_all_builds_a_kernel_from_each_package(linux, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("tussle.kernel.debian._INSTALLED", tmp_path)
     stub(tmp_path / "tools/apt-cache", "exit 0")
     stub(tmp_path / "tools/dpkg-query", "echo 1-1")
@@ -495,7 +495,7 @@ def test_all_kernels_of_which_there_are_packages_are_built(linux, tmp_path, monk
     ]
 
 
-def test_where_there_are_no_packages_the_list_of_them_is_asked_for(tmp_path, monkeypatch, capsys):
+def test_without_packages_the_error_names_apt_get_update(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("tussle.kernel.debian._INSTALLED", tmp_path)
     stub(tmp_path / "tools/apt-cache", "exit 0")
     assert output_of(monkeypatch, capsys, "kernel", "build", "--all", stream="err") == [
@@ -525,7 +525,7 @@ def output_of(monkeypatch, capsys, *arguments: object, stream: str = "out") -> l
     return getattr(capsys.readouterr(), stream).splitlines()
 
 
-# --- the real one ---
+# --- Debian's source ---
 
 
 def test_the_kernel_of_debians_source_has_all_that_the_recipe_wants(kernel):

@@ -1,4 +1,4 @@
-"""The same packets at the same times, through Linux's disciplines and through the simulator's."""
+"""Queue disciplines of Linux and of the simulator, offered the same packets at the same times."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tussle.kernel import guest
-from tussle.kernel.guest import UserMode, boot_words
+from tussle.kernel.guest import UserMode, kernel_parameters
 
 pytestmark = pytest.mark.usefixtures("kernel")
 
@@ -18,18 +18,18 @@ _S = 1000 * _MS
 RATE_BIT_PER_S = 8_000_000
 FULL_BYTES = 1500
 PACKET_NS = FULL_BYTES * 8 * _S // RATE_BIT_PER_S
-"""1.5 ms."""
+"""Transmission time of a full packet: 1.5 ms."""
 FLOWS = 3
 Arrival = tuple[int, int, int]
 
 
-class Passed(NamedTuple):
-    """What became of the packets that one link was offered."""
+class LinkResult(NamedTuple):
+    """Departures and delays of the packets that were offered to a link."""
 
     left_ns: list[int | None]
-    """When each left; None: it was dropped."""
+    """Departure time of each packet; None if it was dropped."""
     sojourn_ms: float
-    """Of those that left, in the mean, with the transmission."""
+    """Mean time that a delivered packet spent in the queue and in transmission."""
 
     @property
     def dropped(self) -> set[int]:
@@ -37,7 +37,7 @@ class Passed(NamedTuple):
 
 
 def poisson(phases: list[tuple[float, int]], seed: int) -> list[Arrival]:
-    """Full packets of three flows at random, for each (load, seconds) in turn: when, size and flow."""
+    """Return Poisson arrivals of full packets of three flows for each (load, seconds): time, size, flow."""
     rng = Random(seed)  # noqa: S311
     arrivals: list[Arrival] = []
     begins_ns = 0
@@ -49,12 +49,12 @@ def poisson(phases: list[tuple[float, int]], seed: int) -> list[Arrival]:
     return arrivals
 
 
-def passed(queue: dict[str, Any], arrivals: list[Arrival], folder: Path) -> tuple[Passed, Passed]:
-    """Offer packets to a link of Linux with that queue, and to the simulator's."""
+def offered(queue: dict[str, Any], arrivals: list[Arrival], folder: Path) -> tuple[LinkResult, LinkResult]:
+    """Offer packets to a link with a queue, in Linux and in the simulator; return both results."""
     link = {"kind": "link", "rate_bit_per_s": RATE_BIT_PER_S, "delay_ns": 0, "queue": queue}
     wire = {"kind": "delay", "delay_ns": _MS}
     flow = {"algorithm": "reno", "start_ns": 0, "mss_bytes": 1448, "forward": ["link"], "reverse": ["back"]}
-    # All that waits has left by then.
+    # All queued packets have left by then.
     until_ns = arrivals[-1][0] + 5 * _S
     run = {
         "format": 1,
@@ -66,20 +66,20 @@ def passed(queue: dict[str, Any], arrivals: list[Arrival], folder: Path) -> tupl
         "elements": [{"name": "link", **link}, {"name": "back", **wire}],
         "flows": [{"name": f"flow-{index}", **flow} for index in range(FLOWS)],
     }
-    task = guest._Task("arrivals.json", json.dumps([run, arrivals]), boot_words(run, "qdisc"), 300.0)
-    UserMode()._carry_out(task, folder)
+    task = guest._Task("arrivals.json", json.dumps([run, arrivals]), kernel_parameters(run, "qdisc"), 300.0)
+    UserMode()._run_task(task, folder)
     recorded = json.loads((folder / "departures.json").read_text("utf-8"))
 
-    def of(departures: list[tuple[int, bool] | None]) -> Passed:
+    def result(departures: list[tuple[int, bool] | None]) -> LinkResult:
         left = [None if departure is None else departure[0] for departure in departures]
         waits = [at - arrival[0] for at, arrival in zip(left, arrivals, strict=True) if at is not None]
-        return Passed(left, mean(waits) / _MS)
+        return LinkResult(left, mean(waits) / _MS)
 
-    return of(recorded["linux"]), of(recorded["simulator"])
+    return result(recorded["linux"]), result(recorded["simulator"])
 
 
 OVERLOAD = poisson([(1.3, 6), (0.7, 6)], seed=1)
-"""A link that has to drop almost a quarter for six seconds, and has room to spare for another six."""
+"""Arrivals of 1.3 times the rate of the link for six seconds, and then of 0.7 times the rate."""
 
 CREDIT_NS = 1_000
 """An idle shaper of Linux has credit for a microsecond (crates/tussle-agent, `LATE_NS`)."""
@@ -92,10 +92,10 @@ TIMERS_NS = 2 * CREDIT_NS
 def test_a_fifo_drops_the_same_packets_and_lets_the_others_go_at_the_same_times(
     limit: dict[str, int], tmp_path: Path
 ):
-    linux, simulated = passed({"kind": "fifo", **limit}, OVERLOAD, tmp_path)
+    linux, simulated = offered({"kind": "fifo", **limit}, OVERLOAD, tmp_path)
     assert len(simulated.dropped) > 1000
-    # A packet that arrives within the credit of a departure finds room with one of the two; the next that
-    # arrives at a full queue makes up for it.
+    # A packet that arrives within the credit of a departure finds room in one of the queues only; the next
+    # arrival at a full queue evens this out.
     different = sorted(linux.dropped ^ simulated.dropped)
     assert len(different) in (0, 2)
     departures = [left for left in simulated.left_ns if left is not None]
@@ -109,32 +109,32 @@ def test_a_fifo_drops_the_same_packets_and_lets_the_others_go_at_the_same_times(
 
 
 class Bound(NamedTuple):
-    """How far Linux and the simulator may be apart, as shares of the simulator's."""
+    """Largest differences between Linux and the simulator, as fractions of the simulator's values."""
 
     sojourn: float
     drops: float
 
 
 BOUNDS = {
-    # Which flow has its turn first follows from a hash; the sums do not.
+    # A hash decides which flow is served first; the sums do not depend on it.
     "sfq": Bound(0.005, 0.0),
-    # COBALT uses no random numbers while nobody overflows it; its own shaper looks when the link is free.
+    # COBALT uses no random numbers without an overflow; CAKE has a shaper of its own.
     "cake": Bound(0.01, 0.01),
-    # Linux's root of the count is a Newton step, so that the second hit of an episode comes 21 ms early.
+    # Linux's root of the count is a Newton step, so that the second drop of an episode comes 21 ms early.
     "codel": Bound(0.03, 0.01),
     "fq_codel": Bound(0.15, 0.02),
-    # Packets come to RED when the shaper looks for one (docs/deviations/kernel.toml): it does not see those
-    # of the last packet's time, 1.3 in the overload and half as many in the mean, 1 of 16 ms. Its random
-    # numbers differ: 1500 drops deviate by 39, which are 3 %.
+    # RED sees packets when the shaper dequeues (docs/deviations/kernel.toml), and not those that arrived
+    # during the last transmission: 1.3 in the overload, half as many on average, 1 of 16 ms. Its random
+    # numbers differ: 1500 drops have a standard deviation of 39, or 3 %.
     "red": Bound(0.10, 0.10),
-    # The wait that PIE sees is a packet's time short, 1.5 of 15 ms, and its random numbers differ. More was
-    # measured, with five lists of arrivals 13 to 24 %, most of it in the first two seconds.
+    # PIE's queueing delay lacks the time of one transmission, 1.5 of 15 ms, and its random numbers differ.
+    # Five lists of arrivals gave differences of 13 to 24 %, mostly from the first two seconds.
     "pie": Bound(0.30, 0.05),
     "fq_pie": Bound(0.35, 0.05),
 }
 SETTINGS: dict[str, dict[str, Any]] = {
     "red": {"min_packets": 5.0, "max_packets": 15.0, "limit_packets": 60},
-    # Linux updates at ticks of 4 ms: 15 are 16.
+    # Linux updates at ticks of 4 ms, so that 15 ms become 16.
     "pie": {"update_ns": 16 * _MS},
     "fq_pie": {"update_ns": 16 * _MS},
     "codel": {"limit_packets": 1000},
@@ -142,8 +142,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", BOUNDS)
-def test_a_discipline_of_linux_delays_and_drops_as_ours(kind: str, tmp_path: Path):
-    linux, simulated = passed({"kind": kind, **SETTINGS.get(kind, {})}, OVERLOAD, tmp_path)
+def test_a_discipline_of_linux_delays_and_drops_as_the_simulators(kind: str, tmp_path: Path):
+    linux, simulated = offered({"kind": kind, **SETTINGS.get(kind, {})}, OVERLOAD, tmp_path)
     assert len(simulated.dropped) > 1000
     assert linux.sojourn_ms == pytest.approx(simulated.sojourn_ms, rel=BOUNDS[kind].sojourn)
     assert len(linux.dropped) == pytest.approx(len(simulated.dropped), rel=BOUNDS[kind].drops)

@@ -55,10 +55,10 @@ ELEMENTS: dict[str, dict[str, Any]] = {
 
 
 THROUGH_TUN = ("link", "jitter", "corrupt", "duplicate")
-"""Elements that are tried between TUN devices, too: each does something else to packets."""
+"""Elements that are tested between TUN devices, too: each changes packets in another way."""
 
-PLACES = [*(("driver", kind) for kind in ELEMENTS), *(("tun", kind) for kind in THROUGH_TUN)]
-"""Where an element is, and its kind."""
+CASES = [*(("driver", kind) for kind in ELEMENTS), *(("tun", kind) for kind in THROUGH_TUN)]
+"""Datapath, and kind of the element."""
 
 
 def test_no_element_is_left_out():
@@ -66,9 +66,9 @@ def test_no_element_is_left_out():
 
 
 def a_run(element: dict[str, Any], **flow: Any) -> dict[str, Any]:
-    """A run of one flow of Reno for 5 s over an element, and then 8 Mbit/s and 20 ms there and back."""
+    """Return a run of a Reno flow for 5 s over an element and a path of 8 Mbit/s and 20 ms."""
     first = {"name": "first", **element}
-    path = [first, {"name": "there", **LINK}, {"name": "back", **LINK}]
+    path = [first, {"name": "forward", **LINK}, {"name": "reverse", **LINK}]
     settings = {"name": "flow", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448, **flow}
     return {
         "format": 1,
@@ -78,7 +78,7 @@ def a_run(element: dict[str, Any], **flow: Any) -> dict[str, Any]:
         "steady": {"from_ns": 0, "to_ns": 5000 * _MS},
         "record": {"sampling": {"every_ns": 100 * _MS}, "events": False},
         "elements": path,
-        "flows": [{**settings, "forward": ["first", "there"], "reverse": ["back"]}],
+        "flows": [{**settings, "forward": ["first", "forward"], "reverse": ["reverse"]}],
     }
 
 
@@ -90,12 +90,12 @@ def counts(tables: dict[str, pl.DataFrame], *columns: str) -> tuple[Any, ...]:
     return tables["flows"].select(*columns).row(0)
 
 
-@pytest.mark.parametrize(("network", "kind"), PLACES)
+@pytest.mark.parametrize(("network", "kind"), CASES)
 def test_linux_over_an_element_counts_as_the_simulator(network: str, kind: str):
-    """The engine itself fails when a packet is not accounted for; so does the simulator.
+    """Both engines fail when a packet is unaccounted for, and use the same random numbers for each packet.
 
-    Both use the same random numbers, packet by packet. They differ only once a packet comes at another time
-    beside another: hosts answer a microsecond later in a guest, and one packet more changes what follows.
+    Hosts in a guest answer a microsecond later, which can change the order of packets. Results
+    differ from then on.
     """
     run = a_run({**ELEMENTS[kind], "kind": kind})
     in_simulator, in_linux = (
@@ -122,17 +122,17 @@ IGNORE_MICROSECONDS = (
 
 
 @pytest.mark.parametrize(
-    ("network", "kind"), [(network, kind) for network, kind in PLACES if kind in IGNORE_MICROSECONDS]
+    ("network", "kind"), [(network, kind) for network, kind in CASES if kind in IGNORE_MICROSECONDS]
 )
 def test_elements_that_ignore_microseconds_agree_to_the_packet(network: str, kind: str):
     run = a_run({**ELEMENTS[kind], "kind": kind})
     simulated, linux = engine("sim").execute(run), over(network, run)
     same = ("sent_packets", "retransmitted_packets", "recoveries", "timeouts", "delivered_bytes")
     assert counts(linux, *same) == counts(simulated, *same)
-    # Linux is asked once the network has run empty: what was under way at the end may have been lost since.
+    # Linux is read when the network is empty: packets in flight at the end may have been lost since.
     [[in_simulator], [in_linux]] = (counts(tables, "dropped_packets") for tables in (simulated, linux))
     assert 0 <= in_linux - in_simulator <= 2
-    # The simulator has every RTT; of Linux's, those are seen that change its mean.
+    # The simulator records every RTT; on Linux, only those that change the smoothed RTT are visible.
     [[in_simulator], [in_linux]] = (counts(tables, "rtt_mean_ms") for tables in (simulated, linux))
     assert in_linux == pytest.approx(in_simulator, rel=0.03)
 
@@ -157,10 +157,10 @@ def test_links_report_the_same_columns_as_in_the_simulator(network: str):
 @pytest.mark.parametrize(
     "flows", [[{"algorithm": "reno"}], [{"algorithm": "cubic"}, {"algorithm": "reno", "start": "1 s"}]]
 )
-def test_a_fifo_of_linux_and_one_of_ours_agree(flows: list[dict[str, Any]]):
-    """A shaper lets a packet go when its transmission begins, and an idle one has a packet's credit.
+def test_the_fifo_of_linux_and_of_the_simulator_agree(flows: list[dict[str, Any]]):
+    """Linux's shaper releases a packet when its transmission begins; when idle, it has credit for a packet.
 
-    So the two differ by a packet's time, 0.6 of 20 ms, at most, and only after idle times.
+    The two differ by at most the time of a packet, 0.6 of 20 ms, and only after idle times.
     """
     path = {"rate": "20 Mbit/s", "rtt": "20 ms", "queue": {"limit": "1 bdp"}}
     settings = {"duration": "15 s", "repetitions": 1, "path": path, "flows": flows}
@@ -177,7 +177,7 @@ def test_a_fifo_of_linux_and_one_of_ours_agree(flows: list[dict[str, Any]]):
 
 @pytest.mark.parametrize("profile", profiles())
 def test_every_profile_runs(profile: str):
-    # A second of the fastest is a million packets.
+    # A second on the fastest path is a million packets.
     duration = "30 ms" if profile == "datacenter" else "2 s"
     settings = {
         "duration": duration,
@@ -218,9 +218,10 @@ def test_queues_that_linux_lacks_are_the_simulators(network: str, queue: dict[st
     run["elements"][1]["queue"] = queue
     simulated, linux = engine("sim").execute(run), over(network, run)
     in_simulator, in_linux = (
-        tables["links"].filter(pl.col("link") == "there").row(-1, named=True) for tables in (simulated, linux)
+        tables["links"].filter(pl.col("link") == "forward").row(-1, named=True)
+        for tables in (simulated, linux)
     )
-    # Each of them has said something.
+    # The queue has signalled congestion.
     assert in_simulator["marked_packets"] + in_simulator["dropped_packets"] > 0
     assert in_linux["marked_packets"] == pytest.approx(in_simulator["marked_packets"], rel=0.1, abs=5)
     assert in_linux["dropped_packets"] == pytest.approx(in_simulator["dropped_packets"], rel=0.1, abs=4)
@@ -241,7 +242,7 @@ def test_the_datapath_is_reported():
 
 
 @pytest.mark.parametrize("network", NETWORKS[1:])
-def test_a_datapath_that_is_named_is_the_one_that_is_used(network: str):
+def test_a_named_datapath_is_used(network: str):
     assert datapath(network, DRIVER) == network
 
 
@@ -272,7 +273,7 @@ def path_events(tables: dict[str, pl.DataFrame]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("kind", ["link", "loss", "gilbert_elliott", "loss_list", "corrupt"])
 def test_losses_on_the_path_are_reported_as_by_the_simulator(kind: str):
-    """Which packet was dropped and where, which was damaged, and when the path became another."""
+    """Each dropped packet with its link, each damaged packet, and each change of the path."""
     run = a_run({**ELEMENTS[kind], "kind": kind})
     run["record"]["events"] = True
     simulated = path_events(engine("sim").execute(run))

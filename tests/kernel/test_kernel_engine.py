@@ -36,7 +36,7 @@ TUSSLE = Path(sys.executable).with_name("tussle")
 
 
 def runs(*flows: dict[str, Any], path: dict[str, Any] | None = None, **more: Any) -> list[dict[str, Any]]:
-    """Every run of a scenario over 20 Mbit/s and 20 ms, 20 s long unless said otherwise."""
+    """Return every run of a scenario over 20 Mbit/s and 20 ms; by default, 20 s long."""
     tables = {
         "duration": "20 s",
         "repetitions": 1,
@@ -55,12 +55,12 @@ def executed(
 
 
 def goodputs(tables: dict[str, pl.DataFrame]) -> list[float]:
-    """Of each flow, in Mbit/s."""
+    """Return the goodput of each flow in Mbit/s."""
     return [rate / MBIT for rate in tables["flows"]["goodput_bit_per_s"]]
 
 
 def refusal(*flows: dict[str, Any], **more: Any) -> str:
-    """What is said where Linux has to do with its own disciplines."""
+    """Return the error about a run over Linux's queue disciplines alone."""
     [run] = runs(*flows, **more)
     with pytest.raises(TussleError) as raised:
         KernelEngine(network="qdisc").check(run)
@@ -68,7 +68,7 @@ def refusal(*flows: dict[str, Any], **more: Any) -> str:
 
 
 def number(value: Any) -> float:
-    """An aggregate that is not empty."""
+    """Check that an aggregate is not empty, and return it."""
     assert value is not None
     return float(value)
 
@@ -90,18 +90,18 @@ def test_timestamps_of_both_ends_are_those_of_a_default_host_or_synchronised(
     timestamps: str, sysctl: str, tmp_path: Path
 ):
     [run] = runs({"algorithm": "reno"}, duration="1 s", hosts={"timestamps": timestamps})
-    guest.UserMode().execute(run, guest.boot_words(run, "driver"), tmp_path)
+    guest.UserMode().execute(run, guest.kernel_parameters(run, "driver"), tmp_path)
     assert (tmp_path / "tcp_timestamps").read_text("utf-8") == f"{sysctl} {sysctl}"
 
 
 def test_lp_alone_has_the_goodput_of_reno_on_a_default_host():
-    """Seven of eight offsets of timestamps overflow its smoothed delay, and that of this seed does."""
+    """Seven of eight timestamp offsets overflow LP's smoothed delay; this seed gives such an offset."""
     [reno], [lp] = (goodputs(executed({"algorithm": each})) for each in ("reno", "lp"))
     assert lp == pytest.approx(reno, rel=0.001)
 
 
 def test_offsets_of_timestamps_follow_from_the_seed():
-    """An offset below 2^29, one of eight, halves the first window at the first delay; (7/8)^60 is 0.03 %."""
+    """Offsets below 2^29, one in eight, halve the first window at the first delay; (7/8)^60 is 0.03 %."""
     begun = set()
     for seed in range(60):
         [run] = runs({"algorithm": "lp"}, duration="500 ms", seed=seed)
@@ -167,10 +167,10 @@ def test_both_engines_lose_the_same_packets(lossy: dict[str, Any]):
         ),
     ],
 )
-def test_flows_start_when_they_are_to_and_share_as_in_the_simulator(
+def test_flows_start_at_their_times_and_share_as_in_the_simulator(
     path: dict[str, Any], flows: list[dict[str, Any]]
 ):
-    """Which packets a full queue drops, and so who gets what, hangs on microseconds at the start."""
+    """Microseconds at the start decide which packets a full queue drops, and thus the shares."""
     [run] = runs(*flows, path=path, duration="10 s", steady={"from": "2 s"})
     linux, simulated = (engine(name).execute(run)["flows"] for name in ("kernel", "sim"))
     in_linux, in_simulator = (each["goodput_bit_per_s"].to_list() for each in (linux, simulated))
@@ -179,15 +179,15 @@ def test_flows_start_when_they_are_to_and_share_as_in_the_simulator(
 
 
 def test_a_network_of_hundreds_of_devices_carries_the_very_first_packets():
-    """Of devices that are turned on at once Linux begins with two hundred, and goes on a second later.
+    """Linux activates at most two hundred new devices at once, and the others a second later.
 
     Fifteen flows with access links at both ends are 154 wires, two for each of 62 links and one for each of
     30 hosts, so 308 devices. 10 kB are seven packets, one window: with the handshake one and a half round
     trips of 24 ms, and then what 15 times 10 kB take at 20 Mbit/s, 60 ms. A lost SYN is retransmitted
     after 1 s.
     """
-    far = {"rate": "1 Gbit/s", "delay": "1 ms"}
-    flow = {"algorithm": "reno", "count": 15, "bytes": "10 kB", "access": far, "receiver_access": far}
+    access = {"rate": "1 Gbit/s", "delay": "1 ms"}
+    flow = {"algorithm": "reno", "count": 15, "bytes": "10 kB", "access": access, "receiver_access": access}
     [run] = runs(flow, path={"queue": {"limit": "1000 packets"}}, duration="2 s", steady={"from": "0 s"})
     linux, simulated = (engine(name).execute(run)["flows"] for name in ("kernel", "sim"))
     took_s = linux["completion_s"]
@@ -197,7 +197,7 @@ def test_a_network_of_hundreds_of_devices_carries_the_very_first_packets():
 
 
 def test_a_hundred_flows_run():
-    """They need more files than a process may open unless it asks for more: 1024."""
+    """A hundred flows need more files than the 1024 that a process may open by default."""
     roomy = {"queue": {"limit": "2000 packets"}}
     tables = executed({"algorithm": "reno", "count": 100}, path=roomy, duration="1 s", steady={"from": "0 s"})
     assert tables["flows"].height == 100
@@ -205,7 +205,7 @@ def test_a_hundred_flows_run():
 
 
 def test_westwood_counts_acks_as_linux_while_the_receive_window_grows():
-    """An ACK after a loss stands for what duplicates did not, unless its header was predicted."""
+    """An ACK after a loss counts what duplicate ACKs did not count, unless its header was predicted."""
     path = {"rate": "8 Mbit/s", "rtt": "120 ms", "queue": {"limit": "0.1 bdp"}, "loss": "2 %"}
     [run] = runs({"algorithm": "westwood"}, path=path, duration="15 s", seed=1)
     counts = ["sent_packets", "dropped_packets", "retransmitted_packets", "recoveries"]
@@ -298,7 +298,7 @@ def test_a_transfer_of_some_bytes_completes_and_others_go_on():
 
 
 def test_applications_write_the_same_at_the_same_times_on_both_engines():
-    """Neither is limited by the network: what was written but a window's worth has arrived on both."""
+    """The network limits no application: all data but a window have arrived on both engines."""
     written = [
         {"kind": "rate", "rate": "2 Mbit/s"},
         {"kind": "on_off", "rate": "4 Mbit/s", "on": "exponential(1 s)", "off": "exponential(1 s)"},
@@ -431,7 +431,7 @@ def test_an_algorithm_that_one_of_several_kernels_lacks_is_refused_before_any_ru
     kernels = Variants("kernel", {kernel.name: KernelEngine(UserMode(kernel.name))})
     [run] = runs({"algorithm": "reno"}, {"algorithm": "copa"})
     with pytest.raises(TussleError) as raised:
-        kernels.check(kernels.choosing(run, kernel.name))
+        kernels.check(kernels.with_variant(run, kernel.name))
     expected = (
         f"flows.1.algorithm: kernel {kernel.name} has no congestion control called copa; it has bbr, bic"
     )
@@ -454,7 +454,7 @@ def executed_with_state_of(size: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
 def test_a_guest_with_the_state_of_amx_gives_the_same_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    """A host with less moves as many of the 11 008 bytes as it has."""
+    """A host with less state transfers as many of the 11 008 bytes as it has."""
     usual = executed({"algorithm": "cubic"}, duration="2 s")
     as_with_amx = executed_with_state_of("11008", monkeypatch)
     assert {name: table.equals(usual[name]) for name, table in as_with_amx.items()} == dict.fromkeys(
@@ -482,18 +482,18 @@ def test_a_kernel_without_the_patch_is_refused_where_the_host_has_amx(
 
 
 def test_a_guest_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, temporary: Path):
-    monkeypatch.setattr(guest, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(guest, "_TIMEOUT_S", 0.0)
     monkeypatch.setattr(guest, "_PACKETS_PER_S", 1e9)
-    monkeypatch.setattr(guest, "_CONSOLE_PATIENCE_S", 0.3)
+    monkeypatch.setattr(guest, "_CONSOLE_TIMEOUT_S", 0.3)
     [run] = runs({"algorithm": "reno"}, duration="1000 s")
     with pytest.raises(TussleError, match="the guest was stopped after 0 s"):
         engine("kernel").execute(run)
-    # A process that was killed takes a moment to go.
+    # A killed process takes a moment to end.
     wait_until(lambda: not guests(temporary))
 
 
 def guests(folder: Path) -> list[int]:
-    """Processes that were started in a folder below this one."""
+    """Return the processes that were started in a folder below this one."""
     found = []
     for process in Path("/proc").iterdir():
         if process.name.isdigit():
@@ -508,13 +508,13 @@ def guests(folder: Path) -> list[int]:
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where guests of this test have their folders."""
+    """The folder that contains those of this test's guests."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return tmp_path
 
 
 def confined(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """What the launcher's confinement leaves to a program that it runs instead of a kernel."""
+    """Run a program instead of a kernel under the launcher's confinement."""
     with subprocess.Popen(
         [agent(), "launch", "--confined", *command],
         cwd=folder,
@@ -549,7 +549,7 @@ def test_a_guest_reaches_nothing_but_its_own_folder(tmp_path: Path):
 
 
 def test_a_guest_killed_in_the_middle_costs_its_run_alone(temporary: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(guest, "_CONSOLE_PATIENCE_S", 0.3)
+    monkeypatch.setattr(guest, "_CONSOLE_TIMEOUT_S", 0.3)
     [run] = runs({"algorithm": "reno"}, duration="400 s")
 
     def kill() -> None:
@@ -613,7 +613,7 @@ def wait_until(holds) -> None:
         if holds():
             return
         time.sleep(0.1)
-    pytest.fail("it never came true")
+    pytest.fail("the condition never became true")
 
 
 def test_kernel_check_lists_algorithms_and_queues(kernel: Kernel):
@@ -680,8 +680,8 @@ def test_wrong_options_are_refused_in_a_sentence(tussle_, options: list[str], ex
 
 
 def test_a_full_disk_is_named_before_anything_boots(monkeypatch: pytest.MonkeyPatch):
-    room = shutil.disk_usage("/")._replace(free=1 << 20)
-    monkeypatch.setattr("shutil.disk_usage", lambda _: room)
+    usage = shutil.disk_usage("/")._replace(free=1 << 20)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
     [run] = runs({"algorithm": "reno"})
     with pytest.raises(TussleError, match=r"a guest of this run needs .* make room, or set TMPDIR"):
         engine("kernel").execute(run)

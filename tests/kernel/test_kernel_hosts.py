@@ -37,7 +37,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"clock_offset": "1 h"},
     {"qdisc": "fq"},
 ]
-"""What Linux can be told about its hosts."""
+"""Settings of hosts that Linux has."""
 
 COUNTS = (
     "sent_packets",
@@ -50,7 +50,7 @@ COUNTS = (
 
 
 def a_run(*flows: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A run over a short queue with random losses."""
+    """Return a run over a short queue with random losses."""
     path = {"rate": "20 Mbit/s", "rtt": "40 ms", "loss": "0.5 %", "queue": {"limit": "50 packets"}}
     [planned, *_] = Scenario.from_dict(
         {"duration": "20 s", "path": path, "repetitions": 1, "flows": list(flows)} | more
@@ -70,7 +70,7 @@ def test_a_flow_counts_as_in_the_simulator_with_each_setting(algorithm: str, hos
     run = a_run({"algorithm": algorithm}, hosts=hosts)
     linux, simulated = (engine(name).execute(run)["flows"] for name in ("kernel", "sim"))
     for column in COUNTS:
-        # Timers meet ACKs to the microsecond now and then: a few packets fewer or more.
+        # Where a timer and an ACK coincide to the microsecond, a few packets more or fewer are sent.
         exact = column not in ("sent_packets", "delivered_bytes")
         tolerance = 0.0 if exact else 0.005
         assert linux[column][0] == pytest.approx(simulated[column][0], rel=tolerance), column
@@ -135,11 +135,11 @@ def test_packets_that_arrive_together_are_acknowledged_together():
 
 def test_each_flow_has_hosts_of_its_own():
     """The flows follow one another, so that each counts as if it were alone."""
-    whole = {"algorithm": "reno", "bytes": "3 MB"}
+    transfer = {"algorithm": "reno", "bytes": "3 MB"}
     flows = [
-        whole,
-        whole | {"start": "7 s", "sender": {"sack": False}},
-        whole | {"start": "14 s", "receiver": {"sack": False, "dsack": False}},
+        transfer,
+        transfer | {"start": "7 s", "sender": {"sack": False}},
+        transfer | {"start": "14 s", "receiver": {"sack": False, "dsack": False}},
     ]
     run = a_run(*flows)
     columns = ("sent_packets", "retransmitted_packets", "recoveries")
@@ -148,7 +148,7 @@ def test_each_flow_has_hosts_of_its_own():
     )
     for theirs, ours in zip(linux, simulated, strict=True):
         assert theirs == pytest.approx(ours, rel=0.02, abs=2)
-    # Without SACK each recovery repairs its holes one by one, by more recoveries or fewer.
+    # Without SACK a sender repairs one hole per round trip, so that the number of recoveries differs.
     assert len(set(linux)) == len(flows)
 
 
@@ -191,12 +191,12 @@ HOST_PATHS: list[dict[str, Any]] = [
     {"path.bus": "30 Mbit/s", "path.ring": 30},
     {"hosts.noise": "uniform(0 ms, 1.5 ms)", "hosts.netdev_max_backlog": 30},
 ]
-"""What takes the packets of a host time: each limits a flow below the 20 Mbit/s of the path."""
+"""Settings that delay packets in a host: each limits a flow below the 20 Mbit/s of the path."""
 
 
 @pytest.mark.parametrize("settings", HOST_PATHS, ids=lambda settings: next(iter(settings)))
 @pytest.mark.parametrize("algorithm", ["reno", "cubic"])
-def test_a_host_takes_as_long_as_in_the_simulator(algorithm: str, settings: dict[str, Any]):
+def test_a_host_delays_packets_as_in_the_simulator(algorithm: str, settings: dict[str, Any]):
     base = {
         "duration": "20 s",
         "path": {"rate": "20 Mbit/s", "rtt": "40 ms", "queue": {"limit": "50 packets"}},
@@ -213,7 +213,7 @@ def test_a_host_takes_as_long_as_in_the_simulator(algorithm: str, settings: dict
 
 
 def test_a_router_carries_what_ends_there_and_twice_what_it_forwards():
-    """All data packets, and an ACK for every second one: 1448 of 1526 bytes are goodput."""
+    """The bus carries the data and an ACK for every second packet: 1448 of 1526 bytes are goodput."""
     path = {"rate": "100 Mbit/s", "rtt": "10 ms", "queue": {"limit": "100 packets"}, "bus": "80 Mbit/s"}
     flows = [{"algorithm": "reno", "between_routers": True}, {"algorithm": "cubic", "start": "1 s"}]
     run = a_run(*flows, path=path)
@@ -296,7 +296,7 @@ MOST = {100: 97, 250: 70, 1000: 35}
 def kernel_can_tick(hz: int) -> bool:
     """Whether the kernel, or its sibling with another tick (`make ticks`), is built."""
     try:
-        UserMode().ticking(hz).check()
+        UserMode().with_hz(hz).check()
     except TussleError:
         return False
     return True
@@ -318,7 +318,7 @@ def test_the_tick_decides_what_westwood_leaves_to_reno(name: str, hz: int):
 
 @pytest.mark.parametrize("name", ["sim", "kernel"])
 def test_growth_for_each_ack_gives_h_tcp_what_reno_loses(name: str):
-    """Reno behind delayed ACKs grows half as fast then; H-TCP grows with time."""
+    """With growth per ACK, delayed ACKs halve the growth of Reno; that of H-TCP depends on time."""
     path = {"rate": "100 Mbit/s", "rtt": "0.3 ms", "queue": {"limit": "75 kB"}}
     flows = [{"algorithm": "reno"}, {"algorithm": "htcp", "start": "5 s"}]
     reno_mbit = {}

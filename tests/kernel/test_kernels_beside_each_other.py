@@ -20,7 +20,7 @@ PAIRS = ("--algorithms", "reno,lp", "--duration", "6 s", "--stagger", "1 s", "--
 
 @pytest.fixture
 def copies(kernel: Kernel, tmp_path: Path) -> dict[str, str]:
-    """An environment with one kernel under two names: whatever differs between them is a mistake."""
+    """An environment with one kernel under two names: any difference between their results is a defect."""
     built = tmp_path / "cache" / "kernel" / "built"
     for name in ("one", "other"):
         shutil.copytree(kernel.image.parent, built / name)

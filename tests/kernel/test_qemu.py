@@ -1,4 +1,4 @@
-"""An unmodified kernel is known by its image and brings its modules; its machine cannot feel the host."""
+"""Unmodified kernels: release, modules, and an emulated machine that does not depend on the host."""
 
 import gzip
 import io
@@ -19,7 +19,7 @@ RELEASE = "6.1.0-9-test"
 
 
 def image(folder: Path, release: str = RELEASE) -> Path:
-    """A file with the header of a kernel for x86, and its release where the header says that it is."""
+    """Write the header of a kernel for x86, and its release at the offset that the header gives."""
     head = bytearray(0x800)
     head[0x202:0x206] = b"HdrS"
     struct.pack_into("<H", head, 0x20E, 0x300)
@@ -43,7 +43,7 @@ def kernel(tmp_path: Path) -> DistributionKernel:
     return DistributionKernel(image(tmp_path), tmp_path / "modules")
 
 
-def test_the_release_stands_in_the_image(kernel):
+def test_the_release_is_read_from_the_image(kernel):
     assert kernel.release == RELEASE
 
 
@@ -99,7 +99,7 @@ def test_missing_tools_are_named_with_the_command_that_installs_them(monkeypatch
         qemu.refuse_missing_tools()
 
 
-def test_the_machine_cannot_feel_its_host(tmp_path):
+def test_the_machine_does_not_depend_on_its_host(tmp_path):
     line = " ".join(qemu.command(tmp_path / "vmlinuz", tmp_path, []))
     assert "-icount shift=0,sleep=off,rr=record,rrfile=/dev/null" in line
     assert "clock=vm" in line
@@ -136,7 +136,7 @@ def test_the_guest_finds_its_agent_its_tools_its_modules_and_its_run(tools, tmp_
 
 @pytest.fixture
 def tools(tmp_path: Path) -> Path:
-    """An empty folder, if what packs a guest is installed."""
+    """An empty folder; without the programs that pack a guest, the test is skipped."""
     try:
         qemu.refuse_missing_tools()
     except TussleError as error:

@@ -11,7 +11,7 @@ import pytest
 from impostor import ALIVE, CODE, Channel, Host, acknowledge, refusal, send_forever
 from joined import TUSSLE, Server, failed, finished, sending, started
 
-_PATIENCE_S = 20.0
+_TIMEOUT_S = 20.0
 """For what must happen; how long it took is nobody's business."""
 INTERRUPTED = 130
 
@@ -28,7 +28,7 @@ def send_command(host: Host, *options: str) -> subprocess.Popen[str]:
 
 
 def ended(client: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, problems = client.communicate(timeout=_PATIENCE_S)
+    out, problems = client.communicate(timeout=_TIMEOUT_S)
     return client.returncode, out, problems
 
 
@@ -50,7 +50,7 @@ def test_one_interrupt_ends_a_client_that_waits_for_a_grant():
 
     with Host(on_join=wait) as host:
         client = send_command(host)
-        assert host.reported.wait(_PATIENCE_S)
+        assert host.reported.wait(_TIMEOUT_S)
         client.send_signal(signal.SIGINT)
         status, _, problems = ended(client)
     assert status == INTERRUPTED
@@ -61,7 +61,7 @@ def test_one_interrupt_ends_a_client_that_waits_for_a_grant():
 def test_one_interrupt_ends_a_client_that_its_server_would_hold(direction):
     with Host(flow=send_forever if direction else _holding) as host:
         client = send_command(host, "--for", "1 h", *direction)
-        assert host.reported.wait(_PATIENCE_S)
+        assert host.reported.wait(_TIMEOUT_S)
         client.send_signal(signal.SIGINT)
         status, out, problems = ended(client)
     assert (status, problems) == (0, "")
@@ -71,7 +71,7 @@ def test_one_interrupt_ends_a_client_that_its_server_would_hold(direction):
 def test_a_second_interrupt_does_not_wait():
     with Host(flow=_holding) as host:
         client = send_command(host, "--for", "1 h")
-        assert host.reported.wait(_PATIENCE_S)
+        assert host.reported.wait(_TIMEOUT_S)
         client.send_signal(signal.SIGINT)
         with pytest.raises(subprocess.TimeoutExpired):
             client.wait(0.7)

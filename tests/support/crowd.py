@@ -10,25 +10,25 @@ import itertools
 import socket
 import sys
 
-AT_ONCE = 400
+MAX_OPEN = 400
 JOIN = b"tussle1J"
 
 
 def main(address: str, port: int, addresses: int, kind: str) -> None:
-    """Open connections until killed; keep the last `AT_ONCE` open."""
-    held: collections.deque[socket.socket] = collections.deque()
+    """Open connections until killed; keep the last `MAX_OPEN` open."""
+    connections: collections.deque[socket.socket] = collections.deque()
     print("here", flush=True)  # noqa: T201 (the parent waits for this line)
     for number in itertools.cycle(range(addresses)):
-        one = socket.socket()
-        one.setblocking(False)  # noqa: FBT003 (its only argument)
-        one.bind((f"127.77.{number // 250}.{number % 250 + 1}", 0))
-        if one.connect_ex((address, port)) in (0, errno.EINPROGRESS) and kind == "joins":
+        connection = socket.socket()
+        connection.setblocking(False)  # noqa: FBT003 (its only argument)
+        connection.bind((f"127.77.{number // 250}.{number % 250 + 1}", 0))
+        if connection.connect_ex((address, port)) in (0, errno.EINPROGRESS) and kind == "joins":
             # Over loopback a connection is established at once or fails.
             with contextlib.suppress(OSError):
-                one.send(JOIN)
-        held.append(one)
-        if len(held) > AT_ONCE:
-            held.popleft().close()
+                connection.send(JOIN)
+        connections.append(connection)
+        if len(connections) > MAX_OPEN:
+            connections.popleft().close()
 
 
 if __name__ == "__main__":

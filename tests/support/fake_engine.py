@@ -15,7 +15,7 @@ from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES
 from tussle.errors import TussleError
 
 Run = Mapping[str, Any]
-OTHERWISE: dict[str, str] = {}
+EXTRA_FACTS: dict[str, str] = {}
 """Additional facts of the engine, which tests set to imitate another build."""
 VALIDITY = OPTIONAL_TABLES["validity"]
 
@@ -75,28 +75,28 @@ class KillsItsWorkerOnce:
 
 @dataclass(frozen=True)
 class FakeEngine:
-    """An engine with invented results; appends a line to `diary`, if given, for each executed run."""
+    """An engine with invented results; appends a line to `log`, if given, for each executed run."""
 
-    aside: Callable[[Run], None] = nothing
-    diary: Path | None = None
+    side_effect: Callable[[Run], None] = nothing
+    log: Path | None = None
     refuses: str | None = None
     version: str = "1"
 
     name = "fake"
-    at_once = None
+    max_parallel_runs = None
 
     def about(self) -> Mapping[str, str]:
-        return {"name": self.name, "version": self.version, **OTHERWISE}
+        return {"name": self.name, "version": self.version, **EXTRA_FACTS}
 
     def check(self, run: Run) -> None:
         if self.refuses in {flow["algorithm"] for flow in run["flows"]}:
             raise TussleError(f"no algorithm {self.refuses} here")
 
     def execute(self, run: Run) -> dict[str, pl.DataFrame]:
-        self.aside(run)
-        if self.diary is not None:
-            with self.diary.open("a") as diary:
-                diary.write(f"{executed(run)}\n")
+        self.side_effect(run)
+        if self.log is not None:
+            with self.log.open("a") as log:
+                log.write(f"{executed(run)}\n")
         return tables_of(run)
 
     def close(self) -> None:
@@ -194,7 +194,7 @@ class MeasuringEngine(FakeEngine):
 
 
 @dataclass(frozen=True)
-class MisfitEngine(FakeEngine):
+class MissingColumnEngine(FakeEngine):
     """An engine that omits a column of the table `samples` at 20 Mbit/s."""
 
     def execute(self, run: Run) -> dict[str, pl.DataFrame]:
@@ -204,14 +204,14 @@ class MisfitEngine(FakeEngine):
 
 
 @dataclass(frozen=True)
-class AloneEngine(FakeEngine):
+class RealTimeEngine(FakeEngine):
     """An engine that claims to run in real time, so that one run is executed at a time."""
 
-    at_once = 1
+    max_parallel_runs = 1
 
 
 @dataclass(frozen=True)
-class Gives(FakeEngine):
+class GoodputEngine(FakeEngine):
     """An engine whose goodput is a function of the run's seed."""
 
     goodput: Callable[[int], float] = float

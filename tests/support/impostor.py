@@ -30,10 +30,10 @@ VALIDITY = {
     "sender_limited_s": 0.0,
     "load": {"cpu_share": 0.1, "timer_slip_p99_ms": 0.1, "timer_slip_max_ms": 0.2},
 }
-_PATIENCE_S = 30.0
+_TIMEOUT_S = 30.0
 _TRIES = 10
 _PAUSE_S = 0.2
-_OPENING = b"tussle1"
+_PREAMBLE = b"tussle1"
 _SENDER = (
     *("ca_state", "unacked", "sacked", "lost", "retrans", "rtt_us", "ssthresh", "cwnd", "total_retrans"),
     *("pacing_bytes_per_s", "bytes_acked", "min_rtt_us", "data_segs_out", "delivery_bytes_per_s", "busy_us"),
@@ -87,7 +87,7 @@ class Channel:
         request = handshake.write_request()
         self = cls(connect())
         try:
-            self.socket.sendall(_OPENING + b"J" + struct.pack(">H", len(request)) + request)
+            self.socket.sendall(_PREAMBLE + b"J" + struct.pack(">H", len(request)) + request)
             self._set_up(handshake)
         except ConnectionError:
             self.socket.close()
@@ -121,7 +121,7 @@ def exactly(connection: socket.socket, count: int) -> bytes:
     while len(found) < count:
         part = connection.recv(count - len(found))
         if not part:
-            raise ConnectionError("it has ended")
+            raise ConnectionError("the connection is closed")
         found += part
     return found
 
@@ -129,7 +129,7 @@ def exactly(connection: socket.socket, count: int) -> bytes:
 def connected(server: tuple[str, int], source: str = "") -> socket.socket:
     """Connect, from an address of this machine's loopback if one is given."""
     return socket.create_connection(
-        server, timeout=_PATIENCE_S, source_address=(source, 0) if source else None
+        server, timeout=_TIMEOUT_S, source_address=(source, 0) if source else None
     )
 
 
@@ -218,7 +218,7 @@ class Client:
         made = connected(self.server, self._source)
         self._sockets.append(made)
         time.sleep(pause_s)
-        made.sendall(_OPENING + b"T" + ticket)
+        made.sendall(_PREAMBLE + b"T" + ticket)
         return made
 
 

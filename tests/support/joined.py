@@ -29,7 +29,7 @@ from tussle.serving import (
 IP = shutil.which("ip") or "/usr/sbin/ip"
 TUSSLE = str(Path(sys.executable).parent / "tussle")
 RATE_BIT_PER_S = 20_000_000
-_PATIENCE_S = 60.0
+_TIMEOUT_S = 60.0
 """Generous limit in seconds for expected output."""
 
 
@@ -104,7 +104,7 @@ class Server:
 
     def wait(self) -> str:
         """Wait for the command to exit; return its output."""
-        out, problems = self.process.communicate(timeout=_PATIENCE_S)
+        out, problems = self.process.communicate(timeout=_TIMEOUT_S)
         assert self.process.returncode == 0, problems
         return out
 
@@ -229,7 +229,7 @@ def _ended(client: subprocess.Popen[str]) -> tuple[str, str]:
     assert client.stderr
     with client.stdout, client.stderr:
         output, problems = client.stdout.read(), client.stderr.read()
-        client.wait(_PATIENCE_S)
+        client.wait(_TIMEOUT_S)
     # The pipe may be closed already, or have no reader.
     with contextlib.suppress(BrokenPipeError):
         client.stdin.close()
@@ -238,7 +238,7 @@ def _ended(client: subprocess.Popen[str]) -> tuple[str, str]:
 
 def until_written(path: Path) -> None:
     """Wait until a file exists."""
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + _TIMEOUT_S
     while not path.exists():
         assert time.monotonic() < deadline, f"{path} was never written"
         time.sleep(0.05)

@@ -12,7 +12,7 @@ from unicodedata import category
 
 from commandline import Answer
 
-PATIENCE_S = 300
+TIMEOUT_S = 300
 """Time limit in seconds, far longer than any command of these tests takes on a busy machine."""
 
 HOSTILE_TEXTS = [
@@ -38,7 +38,7 @@ def mutations(full: int, every: int) -> list[int]:
     return list(range(0, full, 1 if os.environ.get("TUSSLE_MUTATIONS") == "all" else every))
 
 
-def rng(suite: str, number: int) -> random.Random:
+def generator(suite: str, number: int) -> random.Random:
     """Return the random number generator of one mutation, independent of the other mutations."""
     return random.Random(f"{suite} {number}")  # noqa: S311 (nothing here is secret)
 
@@ -48,14 +48,14 @@ class Hung(BaseException):
 
 
 @contextmanager
-def patience() -> Iterator[None]:
-    """Raise `Hung` in the body if it takes longer than `PATIENCE_S`."""
+def time_limit() -> Iterator[None]:
+    """Raise `Hung` in the body if it takes longer than `TIMEOUT_S`."""
 
     def ring(_signal: int, _frame: FrameType | None) -> None:
-        raise Hung(f"no answer in {PATIENCE_S} s")
+        raise Hung(f"no answer in {TIMEOUT_S} s")
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
+    signal.setitimer(signal.ITIMER_REAL, TIMEOUT_S)
     try:
         yield
     finally:
@@ -103,28 +103,28 @@ def at(value: Any, path: tuple[str | int, ...]) -> Any:
     return value
 
 
-def damage(roll: random.Random, file: Path) -> str:
+def damage(rng: random.Random, file: Path) -> str:
     """Damage a file as a faulty disk or another program may, and describe it."""
-    return roll.choice([flip, truncate, replace])(roll, file)
+    return rng.choice([flip, truncate, replace])(rng, file)
 
 
-def flip(roll: random.Random, file: Path) -> str:
+def flip(rng: random.Random, file: Path) -> str:
     content = bytearray(file.read_bytes())
-    content[roll.randrange(len(content))] ^= 1 << roll.randrange(8)
+    content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
     file.write_bytes(content)
     return f"{file.name} with another bit"
 
 
-def truncate(roll: random.Random, file: Path) -> str:
+def truncate(rng: random.Random, file: Path) -> str:
     content = file.read_bytes().rstrip()
-    left = roll.choice([0, roll.randrange(len(content)), len(content) - 1])
+    left = rng.choice([0, rng.randrange(len(content)), len(content) - 1])
     file.write_bytes(content[:left])
     return f"{file.name} with {left} bytes"
 
 
-def replace(roll: random.Random, file: Path) -> str:
+def replace(rng: random.Random, file: Path) -> str:
     file.unlink()
-    by = roll.choice(["nothing", "folder", "zero", "full", "fifo", "loop", "dangling", "terminal"])
+    by = rng.choice(["nothing", "folder", "zero", "full", "fifo", "loop", "dangling", "terminal"])
     match by:
         case "folder":
             file.mkdir()

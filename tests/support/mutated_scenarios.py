@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import tomlkit
 
-from mutated import HOSTILE_TEXTS, at, leaves_of, rng
+from mutated import HOSTILE_TEXTS, at, generator, leaves_of
 from tussle.scenario import ready_scenarios
 
 QUANTITY = re.compile(r"(?P<number>[0-9.]*[1-9][0-9.]*) (?P<unit>\S+)")
@@ -63,10 +63,10 @@ def shortened(value: Any, key: str = "") -> Any:
 
 def mutation(number: int, of: Mapping[str, dict[str, Any]]) -> Mutation:
     """Return the mutation with this number."""
-    roll = rng("scenario", number)
-    name = roll.choice(sorted(of))
+    rng = generator("scenario", number)
+    name = rng.choice(sorted(of))
     kind = KINDS[number % len(KINDS)]
-    made = kind(roll, copy.deepcopy(of[name]))
+    made = kind(rng, copy.deepcopy(of[name]))
     return made._replace(description=f"{number}: {kind.__name__} of {name}: {made.description}")
 
 
@@ -79,13 +79,13 @@ def perhaps(description: str, tables: dict[str, Any]) -> Mutation:
     return mistake(description, tables)._replace(wrong=False)
 
 
-def a_quantity(roll: random.Random, tables: dict[str, Any]) -> tuple[tuple[str | int, ...], re.Match[str]]:
+def a_quantity(rng: random.Random, tables: dict[str, Any]) -> tuple[tuple[str | int, ...], re.Match[str]]:
     found = [
         (leaf, match)
         for leaf in leaves_of(tables)
         if isinstance(at(tables, leaf), str) and (match := QUANTITY.fullmatch(at(tables, leaf)))
     ]
-    return roll.choice(found)
+    return rng.choice(found)
 
 
 def put(tables: dict[str, Any], path: tuple[str | int, ...], value: Any) -> str:
@@ -93,86 +93,86 @@ def put(tables: dict[str, Any], path: tuple[str | int, ...], value: Any) -> str:
     return f"{path} = {str(value)[:40]!r}"
 
 
-def negative(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    path, match = a_quantity(roll, tables)
+def negative(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    path, match = a_quantity(rng, tables)
     return mistake(put(tables, path, f"-{match[0]}"), tables)
 
 
-def without_unit(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    path, match = a_quantity(roll, tables)
+def without_unit(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    path, match = a_quantity(rng, tables)
     number = match["number"]
-    return mistake(put(tables, path, roll.choice([number, float(number)])), tables)
+    return mistake(put(tables, path, rng.choice([number, float(number)])), tables)
 
 
-def foreign_unit(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    path, match = a_quantity(roll, tables)
-    return mistake(put(tables, path, f"{match['number']} {roll.choice(UNITS_ELSEWHERE)}"), tables)
+def foreign_unit(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    path, match = a_quantity(rng, tables)
+    return mistake(put(tables, path, f"{match['number']} {rng.choice(UNITS_ELSEWHERE)}"), tables)
 
 
-def unit_of_another(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+def unit_of_another(rng: random.Random, tables: dict[str, Any]) -> Mutation:
     """Replace the unit of a quantity, perhaps by one of another dimension; a limit allows several."""
-    path, match = a_quantity(roll, tables)
-    unit = roll.choice(["ms", "Mbit/s", "packets", "%", "bdp", "kB"])
+    path, match = a_quantity(rng, tables)
+    unit = rng.choice(["ms", "Mbit/s", "packets", "%", "bdp", "kB"])
     return perhaps(put(tables, path, f"{match['number']} {unit}"), tables)
 
 
-def huge(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    path, match = a_quantity(roll, tables)
-    number = roll.choice(["1e300", "9" * 400, "1" + "0" * 30])
+def huge(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    path, match = a_quantity(rng, tables)
+    number = rng.choice(["1e300", "9" * 400, "1" + "0" * 30])
     return mistake(put(tables, path, f"{number} {match['unit']}"), tables)
 
 
-def not_finite(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    path, match = a_quantity(roll, tables)
-    number = roll.choice(["nan", "inf", "-inf", "NaN", "infinity"])
-    value = roll.choice([f"{number} {match['unit']}", float(number)])
+def not_finite(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    path, match = a_quantity(rng, tables)
+    number = rng.choice(["nan", "inf", "-inf", "NaN", "infinity"])
+    value = rng.choice([f"{number} {match['unit']}", float(number)])
     return mistake(put(tables, path, value), tables)
 
 
-def zero(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    path, match = a_quantity(roll, tables)
-    number = roll.choice(["0", "-0", "0.0"])
+def zero(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    path, match = a_quantity(rng, tables)
+    number = rng.choice(["0", "-0", "0.0"])
     return perhaps(put(tables, path, f"{number} {match['unit']}"), tables)
 
 
-def wrong_type(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    path, _ = a_quantity(roll, tables)
+def wrong_type(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    path, _ = a_quantity(rng, tables)
     others = [True, {"a": 1}, [[1]], datetime.date(2024, 2, 29), datetime.time(1, 2), [{}], {}, [None][:0]]
-    return mistake(put(tables, path, roll.choice(others)), tables)
+    return mistake(put(tables, path, rng.choice(others)), tables)
 
 
-def any_value(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+def any_value(rng: random.Random, tables: dict[str, Any]) -> Mutation:
     others = [0, -1, 1, 2**63, -(2**63), 1.5, math.nan, math.inf, 1e308, True, [], {}, [1, "1"], "on", "off"]
-    return perhaps(put(tables, roll.choice(leaves_of(tables)), roll.choice(others)), tables)
+    return perhaps(put(tables, rng.choice(leaves_of(tables)), rng.choice(others)), tables)
 
 
-def hostile_text(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    path = roll.choice(leaves_of(tables))
-    made = mistake(put(tables, path, roll.choice(HOSTILE_TEXTS)), tables)
+def hostile_text(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    path = rng.choice(leaves_of(tables))
+    made = mistake(put(tables, path, rng.choice(HOSTILE_TEXTS)), tables)
     return made._replace(wrong=path[-1] not in ("question", "name"))
 
 
-def hostile_name(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    flow = roll.randrange(len(tables["flows"]))
-    return perhaps(put(tables, ("flows", flow, "name"), roll.choice(HOSTILE_TEXTS)), tables)
+def hostile_name(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    flow = rng.randrange(len(tables["flows"]))
+    return perhaps(put(tables, ("flows", flow, "name"), rng.choice(HOSTILE_TEXTS)), tables)
 
 
-def counted(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+def counted(rng: random.Random, tables: dict[str, Any]) -> Mutation:
     """Set a count to a value out of range or of a wrong type."""
-    key = roll.choice([("repetitions",), ("seed",), ("flows", 0, "count")])
-    value = roll.choice([-1, 2**64, 10**30, 1.5, math.inf, math.nan, "many", True])
+    key = rng.choice([("repetitions",), ("seed",), ("flows", 0, "count")])
+    value = rng.choice([-1, 2**64, 10**30, 1.5, math.inf, math.nan, "many", True])
     return mistake(put(tables, key, value), tables)
 
 
-def renamed_key(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    path = roll.choice([leaf for leaf in leaves_of(tables) if isinstance(leaf[-1], str)])
+def renamed_key(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    path = rng.choice([leaf for leaf in leaves_of(tables) if isinstance(leaf[-1], str)])
     table, key = at(tables, path[:-1]), path[-1]
-    table[roll.choice([f"{key}x", str(key).upper(), f" {key}", *HOSTILE_TEXTS])] = table.pop(key)
+    table[rng.choice([f"{key}x", str(key).upper(), f" {key}", *HOSTILE_TEXTS])] = table.pop(key)
     return mistake(f"{path} renamed", tables)
 
 
-def removed_key(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    path = roll.choice(leaves_of(tables))
+def removed_key(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    path = rng.choice(leaves_of(tables))
     del at(tables, path[:-1])[path[-1]]
     needed = [("duration",), ("path", "rtt"), ("path", "rate"), ("flows", 0, "algorithm")]
     cases = {key for case in tables.get("cases", []) for key in case}
@@ -180,69 +180,69 @@ def removed_key(roll: random.Random, tables: dict[str, Any]) -> Mutation:
     return perhaps(f"{path} removed", tables)._replace(wrong=wrong)
 
 
-def added_key(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    places = [(), ("path",), ("flows", roll.randrange(len(tables["flows"])))]
-    path = (*roll.choice(places), roll.choice(["rates", "__class__", "model_config", "", "0", "\x7f"]))
+def added_key(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    places = [(), ("path",), ("flows", rng.randrange(len(tables["flows"])))]
+    path = (*rng.choice(places), rng.choice(["rates", "__class__", "model_config", "", "0", "\x7f"]))
     return mistake(put(tables, path, "1 s"), tables)
 
 
-def deep(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    opened, closed = roll.choice([("[", "]"), ("{a=", "}")])
-    depth = roll.choice([30, 300, 30_000])
+def deep(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    opened, closed = rng.choice([("[", "]"), ("{a=", "}")])
+    depth = rng.choice([30, 300, 30_000])
     rest = tomlkit.dumps({key: value for key, value in tables.items() if key != "seed"})
     return Mutation(f"{depth} deep", f"seed = {opened * depth}1{closed * depth}\n{rest}".encode(), wrong=True)
 
 
-def long_list(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    path, match = a_quantity(roll, tables)
-    values = roll.choice([[match[0]] * 99, [f"{number + 1} {match['unit']}" for number in range(99)]])
+def long_list(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    path, match = a_quantity(rng, tables)
+    values = rng.choice([[match[0]] * 99, [f"{number + 1} {match['unit']}" for number in range(99)]])
     return perhaps(put(tables, path, values), tables)
 
 
-def endless_trace(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    file = roll.choice(["/dev/zero", "/dev", "/dev/null", "\x00", "x" * 5000, "/proc/self/mem", "nowhere"])
+def endless_trace(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    file = rng.choice(["/dev/zero", "/dev", "/dev/null", "\x00", "x" * 5000, "/proc/self/mem", "nowhere"])
     tables["path"].pop("rate", None)
     return mistake(put(tables, ("path", "trace"), file), tables)
 
 
-def own_algorithm(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    file = roll.choice(["/dev/zero:A", "/dev:A", "nowhere.py:A", "\x00.py:A", "x.py:", ":A", "a.py:[/red]"])
+def own_algorithm(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    file = rng.choice(["/dev/zero:A", "/dev:A", "nowhere.py:A", "\x00.py:A", "x.py:", ":A", "a.py:[/red]"])
     return mistake(put(tables, ("flows", 0, "algorithm"), file), tables)
 
 
-def duplicated_key(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+def duplicated_key(rng: random.Random, tables: dict[str, Any]) -> Mutation:
     lines = tomlkit.dumps(tables).splitlines()
-    number = roll.choice([n for n, line in enumerate(lines) if re.match(r"[a-z_]+ = [^\[]", line)])
+    number = rng.choice([n for n, line in enumerate(lines) if re.match(r"[a-z_]+ = [^\[]", line)])
     text = "\n".join([*lines[: number + 1], *lines[number:]])
     return Mutation(f"line {number + 1} twice", text.encode(), wrong=True)
 
 
-def control_character(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+def control_character(rng: random.Random, tables: dict[str, Any]) -> Mutation:
     content = bytearray(tomlkit.dumps(tables).encode())
-    content.insert(place := roll.randrange(len(content)), roll.choice([0, 1, 7, 27, 127, 255, 0x80]))
+    content.insert(place := rng.randrange(len(content)), rng.choice([0, 1, 7, 27, 127, 255, 0x80]))
     return Mutation(f"a control character at {place}", bytes(content), wrong=True)
 
 
-def flipped_bytes(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+def flipped_bytes(rng: random.Random, tables: dict[str, Any]) -> Mutation:
     content = bytearray(tomlkit.dumps(tables).encode())
-    for _ in range(roll.choice([1, 1, 4, 16])):
-        content[roll.randrange(len(content))] ^= 1 << roll.randrange(8)
+    for _ in range(rng.choice([1, 1, 4, 16])):
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
     return Mutation("flipped", bytes(content), wrong=False)
 
 
-def truncated(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+def truncated(rng: random.Random, tables: dict[str, Any]) -> Mutation:
     content = tomlkit.dumps(tables).encode()
-    return Mutation("truncated", content[: roll.randrange(len(content))], wrong=False)
+    return Mutation("truncated", content[: rng.randrange(len(content))], wrong=False)
 
 
-def another_encoding(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    encoding = roll.choice(["utf-16", "utf-32", "utf-16-be"])
+def another_encoding(rng: random.Random, tables: dict[str, Any]) -> Mutation:
+    encoding = rng.choice(["utf-16", "utf-32", "utf-16-be"])
     return Mutation(encoding, tomlkit.dumps(tables).encode(encoding), wrong=True)
 
 
-def with_mark(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+def with_mark(rng: random.Random, tables: dict[str, Any]) -> Mutation:
     """Insert the byte order mark that some editors write; a second one is a mistake."""
-    twice = roll.random() < 0.5
+    twice = rng.random() < 0.5
     return Mutation("marks", b"\xef\xbb\xbf" * (1 + twice) + tomlkit.dumps(tables).encode(), wrong=twice)
 
 

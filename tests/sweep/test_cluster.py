@@ -17,10 +17,10 @@ from distributed import Client, LocalCluster
 
 from commandline import refused
 from fake_engine import (
-    AloneEngine,
     FakeEngine,
     KillsItsWorker,
     KillsItsWorkerOnce,
+    RealTimeEngine,
     executed,
     fails_on_20_mbit_per_s,
     is_killed_on_20_mbit_per_s,
@@ -122,15 +122,15 @@ WORKER = ["-m", "dask", "worker", "--no-nanny", "--nthreads", "1", "--no-dashboa
 def test_a_killed_worker_costs_only_its_task_and_results_stay_equal(
     reference: Dataset, tmp_path: Path
 ) -> None:
-    diary = tmp_path / "diary"
-    engine = FakeEngine(KillsItsWorkerOnce(tmp_path / "killed"), diary)
+    log = tmp_path / "log"
+    engine = FakeEngine(KillsItsWorkerOnce(tmp_path / "killed"), log)
     with started(tmp_path, WORKER, WORKER) as (file, _):
         wait_for(2, file)
         dataset = sweep(SCENARIO, tmp_path / "out", on(file, engine))
     assert (tmp_path / "killed").exists()
     assert same_files(reference.folder, dataset.folder)
     # Which other runs a worker had done in that task depends on how fast it is.
-    executions = Counter(diary.read_text().splitlines())
+    executions = Counter(log.read_text().splitlines())
     assert len(executions) == RUNS
     assert max(executions.values()) <= 2
 
@@ -253,7 +253,7 @@ def test_options_that_conflict_with_a_cluster_are_refused(tussle_: Any, tmp_path
     (tmp_path / "long.toml").write_text(LONG)
     both = tussle_("run", "long.toml", "--cluster", "tcp://127.0.0.1:1", "--workers", 2)
     assert refused(both).startswith("--workers: the cluster's workers decide the number of parallel runs")
-    sentence = refusal(on("tcp://127.0.0.1:1", AloneEngine()), tmp_path / "out")
+    sentence = refusal(on("tcp://127.0.0.1:1", RealTimeEngine()), tmp_path / "out")
     assert sentence.startswith("--cluster: the engine fake executes runs in real time")
 
 
@@ -271,7 +271,7 @@ def test_an_unreachable_scheduler_is_refused_before_the_first_run(
     there: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cluster, "_PATIENCE_S", 1)
+    monkeypatch.setattr(cluster, "_TIMEOUT_S", 1)
     (tmp_path / "wrong.json").write_text("no JSON")
     sentence = refusal(on(there), tmp_path / "out")
     assert sentence.startswith(f"--cluster {there}: no scheduler answers (")
@@ -280,7 +280,7 @@ def test_an_unreachable_scheduler_is_refused_before_the_first_run(
 
 
 def test_a_cluster_without_workers_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "_PATIENCE_S", 1)
+    monkeypatch.setattr(cluster, "_TIMEOUT_S", 1)
     with started(tmp_path) as (file, _):
         sentence = refusal(on(file), tmp_path / "out")
     assert (
@@ -297,7 +297,7 @@ OTHER = "import sys, {what}; from dask.__main__ import main; sys.argv = ['dask',
         ("tussle; tussle.__version__ = '0.0.9'", "has another Tussle: 0.0.9, and this machine has "),
         ("platform; platform.python_version_tuple = lambda: '39'", "has another Python: 3.9, and this"),
         (
-            "fake_engine; fake_engine.OTHERWISE['version'] = '2'",
+            "fake_engine; fake_engine.EXTRA_FACTS['version'] = '2'",
             "has another engine (version): 2, and this machine has 1;",
         ),
         ("types; sys.modules['tussle'] = None", "cannot execute these runs ("),
@@ -306,14 +306,14 @@ OTHER = "import sys, {what}; from dask.__main__ import main; sys.argv = ['dask',
 def test_a_worker_whose_results_would_differ_is_refused_before_the_first_run(
     what: str, differs: str, tmp_path: Path
 ) -> None:
-    diary = tmp_path / "diary"
+    log = tmp_path / "log"
     other = ["-c", OTHER.format(what=what), *WORKER[2:]]
     with started(tmp_path, WORKER, other) as (file, _):
         wait_for(2, file)
-        sentence = refusal(on(file, FakeEngine(diary=diary)), tmp_path / "out")
+        sentence = refusal(on(file, FakeEngine(log=log)), tmp_path / "out")
     assert f"--cluster {file}: worker tcp://" in sentence
     assert differs in sentence
-    assert not diary.exists()
+    assert not log.exists()
 
 
 def test_a_late_worker_with_another_version_refuses_its_tasks(address: str) -> None:

@@ -130,8 +130,8 @@ def test_runs_that_cannot_be_copied_are_kept_and_the_same_command_resumes(
     store: MemoryFileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    diary = tmp_path / "diary"
-    asked = SweepSettings(workers=1, engine=FakeEngine(diary=diary))
+    log = tmp_path / "log"
+    asked = SweepSettings(workers=1, engine=FakeEngine(log=log))
     with monkeypatch.context() as broken:
         broken.setattr(MemoryFileSystem, "put_file", says_no)
         with pytest.raises(TussleError) as failure:
@@ -141,7 +141,7 @@ def test_runs_that_cannot_be_copied_are_kept_and_the_same_command_resumes(
     assert f"finished runs: {RUNS}, kept in results/memory-bucket-out.partial; repeat" in sentence
     assert not store.exists("/bucket/out/provenance.json")
     sweep(SCENARIO, "memory://bucket/out", asked)
-    assert len(diary.read_text().splitlines()) == RUNS
+    assert len(log.read_text().splitlines()) == RUNS
     with pytest.raises(TussleError, match="memory://bucket/out exists already"):
         sweep(SCENARIO, "memory://bucket/out", asked)
 

@@ -30,7 +30,7 @@ sweep(SCENARIO, {folder!r}, settings(FakeEngine(takes_a_moment)))
 """
 
 
-class Diary:
+class SystemCallLog:
     """Log of syncs and renames in order; a rename records the files below it that were not synced."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,21 +57,21 @@ class Diary:
 
 
 def test_a_dataset_is_synced_before_it_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    diary = Diary(monkeypatch)
+    log = SystemCallLog(monkeypatch)
     folder = tmp_path / "results" / "here" / "out"
     sweep(SCENARIO, folder, INLINE)
-    renames = [index for index, (operation, _) in enumerate(diary.entries) if operation == "rename"]
+    renames = [index for index, (operation, _) in enumerate(log.entries) if operation == "rename"]
     # The identity of the sweep, each run, and the dataset.
     assert len(renames) == 1 + RUNS + 1
-    assert diary.entries[renames[-1]] == ("rename", folder)
-    assert diary.unsynced == []
+    assert log.entries[renames[-1]] == ("rename", folder)
+    assert log.unsynced == []
     for index in renames:
-        assert diary.entries[index + 1] == ("sync", diary.entries[index][1].parent)
+        assert log.entries[index + 1] == ("sync", log.entries[index][1].parent)
     # A stored run, and each folder that was made for it, has a name on the disk.
-    _, first_run = diary.entries[renames[1]]
+    _, first_run = log.entries[renames[1]]
     around = [each for each in first_run.parents if tmp_path in (each, *each.parents)]
     assert len(around) == 6  # runs/0000 in out.partial in results/here
-    assert [each for each in around if ("sync", each) not in diary.entries[: renames[1] + 2]] == []
+    assert [each for each in around if ("sync", each) not in log.entries[: renames[1] + 2]] == []
 
 
 def test_a_results_folder_that_cannot_be_created_is_refused(tmp_path: Path) -> None:

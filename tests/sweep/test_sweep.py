@@ -21,9 +21,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from fake_engine import (
-    AloneEngine,
     FakeEngine,
-    MisfitEngine,
+    MissingColumnEngine,
+    RealTimeEngine,
     executed,
     fails_on_20_mbit_per_s,
     has_a_mistake,
@@ -166,7 +166,7 @@ def test_a_failed_run_of_a_batch_is_named_and_earlier_runs_are_kept(tmp_path: Pa
 def test_a_run_with_invalid_tables_is_named_and_earlier_runs_are_kept(tmp_path: Path) -> None:
     many, folder = SCENARIO.set("repetitions", 20), tmp_path / "out"
     with ThreadPoolExecutor(1) as executor:
-        misfit = SweepSettings(executor=executor, engine=MisfitEngine())
+        misfit = SweepSettings(executor=executor, engine=MissingColumnEngine())
         with pytest.raises(
             TussleError, match=r"^run 40 .* table samples does not fit: column srtt_ms is missing"
         ):
@@ -195,17 +195,15 @@ from fake_engine import FakeEngine, takes_a_moment
 from test_sweep import SCENARIO
 from tussle.sweep import SweepSettings, sweep
 if __name__ == "__main__":
-    engine = FakeEngine(takes_a_moment, Path({diary!r}))
+    engine = FakeEngine(takes_a_moment, Path({log!r}))
     sweep(SCENARIO, {folder!r}, SweepSettings(workers={workers}, engine=engine))
 """
 
 
-def start_sweep(folder: Path, diary: Path, workers: int) -> subprocess.Popen[str]:
+def start_sweep(folder: Path, log: Path, workers: int) -> subprocess.Popen[str]:
     """Start a sweep in a process group of its own, like a shell."""
     script = folder.with_name("script.py")
-    script.write_text(
-        SWEEP_SCRIPT.format(tests=IMPORTED, diary=str(diary), folder=str(folder), workers=workers)
-    )
+    script.write_text(SWEEP_SCRIPT.format(tests=IMPORTED, log=str(log), folder=str(folder), workers=workers))
     return subprocess.Popen(
         [sys.executable, str(script)], stderr=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -220,8 +218,8 @@ def wait_until_stored(folder: Path, runs: int) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_killed_sweep_resumes_where_it_stopped(reference: Dataset, tmp_path: Path, workers: int) -> None:
-    folder, diary = tmp_path / "out", tmp_path / "diary"
-    with start_sweep(folder, diary, workers) as process:
+    folder, log = tmp_path / "out", tmp_path / "log"
+    with start_sweep(folder, log, workers) as process:
         wait_until_stored(folder, 3)
         process.kill()
     finished = stored(folder)
@@ -230,9 +228,9 @@ def test_a_killed_sweep_resumes_where_it_stopped(reference: Dataset, tmp_path: P
 
     # Workers of the killed process end with it; what they still execute nobody stores.
     time.sleep(0.5)
-    before = len(diary.read_text().splitlines())
-    again = sweep(SCENARIO, folder, SweepSettings(workers=2, engine=FakeEngine(takes_a_moment, diary)))
-    executions = diary.read_text().splitlines()
+    before = len(log.read_text().splitlines())
+    again = sweep(SCENARIO, folder, SweepSettings(workers=2, engine=FakeEngine(takes_a_moment, log)))
+    executions = log.read_text().splitlines()
     assert len(executions) - before == RUNS - finished
     assert set(executions) == {executed(planned.run) for planned in SCENARIO.runs()}
     assert same_files(reference.folder, again.folder)
@@ -241,7 +239,7 @@ def test_a_killed_sweep_resumes_where_it_stopped(reference: Dataset, tmp_path: P
 
 def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    with start_sweep(folder, tmp_path / "diary", 2) as process:
+    with start_sweep(folder, tmp_path / "log", 2) as process:
         wait_until_stored(folder, 1)
         children = children_of(process.pid)
         process.kill()
@@ -259,7 +257,7 @@ def children_of(pid: int) -> list[int]:
 
 def test_ctrl_c_keeps_finished_runs_and_prints_one_trace_at_most(reference: Dataset, tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    with start_sweep(folder, tmp_path / "diary", 2) as process:
+    with start_sweep(folder, tmp_path / "log", 2) as process:
         wait_until_stored(folder, 3)
         os.killpg(process.pid, signal.SIGINT)
         stderr = process.communicate(timeout=20)[1]
@@ -303,11 +301,11 @@ def test_a_killed_worker_is_reported_and_the_sweep_can_be_resumed(reference: Dat
 
 
 def test_a_run_that_the_engine_refuses_is_found_before_the_first_run(tmp_path: Path) -> None:
-    diary = tmp_path / "diary"
-    engine = FakeEngine(diary=diary, refuses="cubic")
+    log = tmp_path / "log"
+    engine = FakeEngine(log=log, refuses="cubic")
     with pytest.raises(TussleError, match=r"flows.0.algorithm = cubic.*no algorithm cubic here"):
         sweep(SCENARIO, tmp_path / "out", settings(engine))
-    assert not diary.exists()
+    assert not log.exists()
 
 
 def test_an_existing_output_folder_is_not_overwritten(tmp_path: Path) -> None:
@@ -325,11 +323,11 @@ def test_an_existing_output_folder_is_not_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize("parent", ["/proc/nowhere", "{tmp}/file"])
 def test_an_unwritable_output_folder_is_found_before_the_first_run(tmp_path: Path, parent: str) -> None:
     (tmp_path / "file").write_text("")
-    diary = tmp_path / "diary"
+    log = tmp_path / "log"
     folder = Path(parent.format(tmp=tmp_path)) / "out"
     with pytest.raises(TussleError, match=r"cannot write .*out\.partial: "):
-        sweep(SCENARIO, folder, settings(FakeEngine(diary=diary)))
-    assert not diary.exists()
+        sweep(SCENARIO, folder, settings(FakeEngine(log=log)))
+    assert not log.exists()
 
 
 def interrupted_sweep(folder: Path, scenario: Scenario = SCENARIO) -> None:
@@ -375,7 +373,7 @@ def test_a_foreign_folder_is_not_used_as_a_store(tmp_path: Path) -> None:
 
 def test_two_sweeps_cannot_share_an_output_folder(tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    with start_sweep(folder, tmp_path / "diary", 1) as process:
+    with start_sweep(folder, tmp_path / "log", 1) as process:
         wait_until_stored(folder, 1)
         with pytest.raises(TussleError, match="another process is working on"):
             sweep(SCENARIO, folder, INLINE)
@@ -555,11 +553,11 @@ def test_a_relative_folder_is_relative_to_the_working_directory(
 
 def test_the_order_of_execution_does_not_change_the_dataset(reference: Dataset, tmp_path: Path) -> None:
     def order(name: Order) -> list[str]:
-        diary = tmp_path / f"diary-{name}"
-        asked = SweepSettings(workers=1, engine=FakeEngine(diary=diary), order=name)
+        log = tmp_path / f"log-{name}"
+        asked = SweepSettings(workers=1, engine=FakeEngine(log=log), order=name)
         dataset = sweep(SCENARIO, tmp_path / name, asked)
         assert dataset.provenance["digest"] == reference.provenance["digest"]
-        return diary.read_text().splitlines()
+        return log.read_text().splitlines()
 
     points = order("points")
     seeds = list(dict.fromkeys(line.rpartition(" ")[2] for line in points))
@@ -574,6 +572,6 @@ def test_the_order_of_execution_does_not_change_the_dataset(reference: Dataset, 
 
 def test_an_engine_in_real_time_executes_one_run_at_a_time(tmp_path: Path) -> None:
     with pytest.raises(TussleError, match="--workers 3: the engine fake executes 1 run at a time"):
-        sweep(SCENARIO, tmp_path / "out", SweepSettings(workers=3, engine=AloneEngine()))
-    alone = sweep(SCENARIO, tmp_path / "out", SweepSettings(engine=AloneEngine()))
+        sweep(SCENARIO, tmp_path / "out", SweepSettings(workers=3, engine=RealTimeEngine()))
+    alone = sweep(SCENARIO, tmp_path / "out", SweepSettings(engine=RealTimeEngine()))
     assert alone.runs.collect().height == RUNS

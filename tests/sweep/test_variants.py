@@ -61,11 +61,11 @@ def test_every_point_runs_on_each_variant_with_the_same_seeds():
 
 def test_each_variant_executes_the_same_runs_as_a_sweep_without_variants(tmp_path: Path):
     """An engine receives the run without any trace of other variants."""
-    diaries = {name: tmp_path / name for name in ("alone", "old", "new")}
-    sweep(SCENARIO, tmp_path / "a", SweepSettings(workers=1, engine=FakeEngine(diary=diaries["alone"])))
-    engines = {name: FakeEngine(diary=diaries[name]) for name in ("old", "new")}
+    logs = {name: tmp_path / name for name in ("alone", "old", "new")}
+    sweep(SCENARIO, tmp_path / "a", SweepSettings(workers=1, engine=FakeEngine(log=logs["alone"])))
+    engines = {name: FakeEngine(log=logs[name]) for name in ("old", "new")}
     sweep(SCENARIO, tmp_path / "b", inline(variants(**engines)))
-    assert diaries["old"].read_text() == diaries["new"].read_text() == diaries["alone"].read_text()
+    assert logs["old"].read_text() == logs["new"].read_text() == logs["alone"].read_text()
 
 
 class Particular(FakeEngine):
@@ -105,13 +105,15 @@ def test_any_number_of_workers_writes_the_same_bytes(dataset: Dataset, tmp_path:
 
 def test_a_stopped_sweep_resumes_with_the_missing_runs(dataset: Dataset, tmp_path: Path):
     """The first 8 of 16 runs have 10 Mbit/s; the ninth is the first that fails, on either kernel."""
-    failing = {name: FakeEngine(aside=fails_on_20_mbit_per_s, version=TWO[name].version) for name in TWO}
+    failing = {
+        name: FakeEngine(side_effect=fails_on_20_mbit_per_s, version=TWO[name].version) for name in TWO
+    }
     with pytest.raises(TussleError, match=r"run 8 .*kernel = old.* failed: .*finished runs: 8, kept in"):
         sweep(SCENARIO, tmp_path / "out", inline(variants(**failing)))
-    diary = tmp_path / "diary"
-    engines = {name: FakeEngine(diary=diary, version=engine.version) for name, engine in TWO.items()}
+    log = tmp_path / "log"
+    engines = {name: FakeEngine(log=log, version=engine.version) for name, engine in TWO.items()}
     again = sweep(SCENARIO, tmp_path / "out", inline(variants(**engines)))
-    assert len(diary.read_text().splitlines()) == 8
+    assert len(log.read_text().splitlines()) == 8
     assert same_bytes(dataset, again)
 
 
@@ -126,7 +128,9 @@ def test_a_stopped_sweep_resumes_with_the_missing_runs(dataset: Dataset, tmp_pat
     ids=["another name", "another order", "another build", "one alone"],
 )
 def test_a_sweep_with_other_variants_is_not_resumed(tmp_path: Path, engine: FakeEngine):
-    failing = {name: FakeEngine(aside=fails_on_20_mbit_per_s, version=TWO[name].version) for name in TWO}
+    failing = {
+        name: FakeEngine(side_effect=fails_on_20_mbit_per_s, version=TWO[name].version) for name in TWO
+    }
     with pytest.raises(TussleError, match="finished runs: 8"):
         sweep(SCENARIO, tmp_path / "out", inline(variants(**failing)))
     with pytest.raises(TussleError, match=r"of another sweep \(engine differs\)"):
@@ -134,11 +138,11 @@ def test_a_sweep_with_other_variants_is_not_resumed(tmp_path: Path, engine: Fake
 
 
 def test_a_run_that_one_variant_cannot_execute_is_refused_before_the_first_run(tmp_path: Path):
-    diary = tmp_path / "diary"
-    engines = {"old": FakeEngine(diary=diary, refuses="cubic"), "new": FakeEngine(diary=diary)}
+    log = tmp_path / "log"
+    engines = {"old": FakeEngine(log=log, refuses="cubic"), "new": FakeEngine(log=log)}
     with pytest.raises(TussleError, match=r"run 4 \(.*kernel = old, .*\): no algorithm cubic here"):
         sweep(SCENARIO, tmp_path / "out", inline(variants(**engines)))
-    assert not diary.exists()
+    assert not log.exists()
 
 
 def test_harm_uses_the_baseline_run_of_the_same_variant(tmp_path: Path):
@@ -160,10 +164,10 @@ def test_a_sweep_with_too_many_runs_for_a_dataset_is_refused():
 
 
 def test_variants_take_turns_where_the_order_is_round_robin(tmp_path: Path):
-    diary = tmp_path / "diary"
-    engines = {name: FakeEngine(aside=takes_a_moment, diary=diary, version=name) for name in TWO}
+    log = tmp_path / "log"
+    engines = {name: FakeEngine(side_effect=takes_a_moment, log=log, version=name) for name in TWO}
     settings = SweepSettings(workers=1, engine=variants(**engines), order="round-robin")
     dataset = sweep(SCENARIO.set("path.rate", "10 Mbit/s"), tmp_path / "out", settings)
     assert dataset.runs.collect().height == 8
-    seeds = [line.split()[-1] for line in diary.read_text().splitlines()]
+    seeds = [line.split()[-1] for line in log.read_text().splitlines()]
     assert len(set(seeds[:4])) == len(set(seeds[4:])) == 1

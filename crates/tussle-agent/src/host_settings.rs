@@ -6,7 +6,7 @@ use netlink_packet_route::route::RouteMetric;
 use tussle_core::Run;
 use tussle_core::run::{BufferTuning, Growth, Host, LossDetection, Qdisc, SocketBuffer, Timestamps};
 
-use crate::execute::namespace::{has, read, set};
+use crate::namespace::{has, read, set};
 use crate::netlink::{self, Netlink};
 use crate::network::Refusal;
 
@@ -21,9 +21,9 @@ struct Sysctl {
 }
 
 /// Sysctls that `kernel/patches/hosts.toml` adds. Where the first is, the route's metric `ssthresh` is honoured.
-const OF_OUR_PATCH: [&str; 2] = ["tcp_abc", "tcp_metrics_pair"];
+const PATCHED: [&str; 2] = ["tcp_abc", "tcp_metrics_pair"];
 
-/// Sysctls of a host, which belongs to a `pair` of hosts that share what they keep of ended connections.
+/// Sysctls of a host, which belongs to a `pair` of hosts that share metrics of ended connections.
 fn sysctls(host: &Host, pair: Option<u32>) -> Vec<Sysctl> {
     let sysctl = |key, name, default, value: &str| Sysctl {
         key,
@@ -78,7 +78,7 @@ fn sysctls(host: &Host, pair: Option<u32>) -> Vec<Sysctl> {
 
 /// The first setting of a host that a kernel does not have, and what to do; `has` tells which sysctls it has.
 fn lacking(host: &Host, pair: Option<u32>, has: impl Fn(&str) -> bool) -> Option<String> {
-    if host.initial_ssthresh.is_some() && !has(OF_OUR_PATCH[0]) {
+    if host.initial_ssthresh.is_some() && !has(PATCHED[0]) {
         let problem = "this kernel takes it from earlier connections alone; take a kernel that Tussle builds";
         return Some(format!("hosts.initial_ssthresh: {problem}"));
     }
@@ -86,7 +86,7 @@ fn lacking(host: &Host, pair: Option<u32>, has: impl Fn(&str) -> bool) -> Option
         sysctls(host, pair).into_iter().filter(|sysctl| Some(sysctl.value.as_str()) != sysctl.default);
     changed.find(|sysctl| !has(sysctl.name)).map(|Sysctl { key, name, .. }| {
         let remedy =
-            if OF_OUR_PATCH.contains(&name) { "take a kernel that Tussle builds" } else { "leave it out" };
+            if PATCHED.contains(&name) { "take a kernel that Tussle builds" } else { "leave it out" };
         format!("hosts.{key}: this kernel has no net.ipv4.{name}; {remedy}")
     })
 }
@@ -265,10 +265,10 @@ pub(crate) fn route_words(host: &Host) -> String {
 mod tests {
     use super::*;
 
-    /// A kernel of a distribution has every sysctl but that of our patch; a kernel without IPv4 has none.
+    /// A kernel of a distribution has every sysctl but those of `kernel/patches/hosts.toml`; a kernel without IPv4 has none.
     #[test]
     fn settings_of_our_patch_need_a_kernel_that_tussle_builds() {
-        let usual = |name: &str| !OF_OUR_PATCH.contains(&name);
+        let usual = |name: &str| !PATCHED.contains(&name);
         let lacking = |host: &Host, has: &dyn Fn(&str) -> bool| lacking(host, Some(7), has);
         let growth = Host { growth: Growth::Ack, ..Host::default() };
         let ssthresh = Host { initial_ssthresh: Some(20), ..Host::default() };

@@ -18,7 +18,7 @@ use crate::confine::confine;
 /// Access of a guest to the host.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Confinement {
-    /// All rights of the user: for hosts that confine their guests by themselves.
+    /// No confinement: the guest has all rights of the user, for hosts that confine their guests by themselves.
     None,
     /// The guest's own folder (see `confine`), where the host has Landlock.
     OwnFolder,

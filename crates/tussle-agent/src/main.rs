@@ -16,11 +16,14 @@ mod confine;
 mod execute;
 #[cfg(target_os = "linux")]
 mod guest;
+#[cfg(target_os = "linux")]
 mod host_settings;
 #[cfg(target_os = "linux")]
 mod join;
 #[cfg(target_os = "linux")]
 mod launch;
+#[cfg(target_os = "linux")]
+mod namespace;
 #[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]

@@ -19,7 +19,8 @@ use crate::execute::clock::{Clock, monotonic_ns, realtime_ns};
 use crate::execute::rows::{Event, Events, Sample, Samples};
 use crate::execute::timeline::Instants;
 use crate::execute::traffic::{self, Receiver, Sender, TOKEN_BYTES, Token};
-use crate::execute::{Environment, namespace, stream};
+use crate::execute::{Environment, stream};
+use crate::namespace;
 use crate::tcp_info::{TcpInfo, state_name};
 use crate::validity::{HostLoad, LoadMonitor, Validity};
 

@@ -40,7 +40,7 @@ pub enum Refusal {
     TooOften,
     /// The connection stayed silent beyond the deadline.
     TooSlow,
-    /// Too many connections wait, or take part.
+    /// The limit of waiting or joined connections is reached.
     Full,
 }
 
@@ -222,7 +222,7 @@ impl Admission {
     /// those with few attempts: an address has to leave some for each of its recent attempts.
     ///
     /// # Errors
-    /// This address, or all addresses together, started too many handshakes.
+    /// The limit of handshakes is reached: that of this address, or that of all addresses together.
     pub fn try_handshake(&mut self, address: IpAddr, now_ns: u64) -> Result<(), Refusal> {
         let address = network_of(address);
         self.all.fill(ATTEMPTS_ALL_AT_ONCE, ATTEMPTS_ALL, now_ns);

@@ -17,7 +17,7 @@ pub struct Code([u8; LETTERS]);
 /// Reason why a text is not a code, in words that follow "the code".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotACode {
-    /// Too few or too many letters.
+    /// The number of letters is wrong.
     #[error("has {0} letters and digits; a code has {LETTERS}, in groups of four")]
     Length(usize),
     /// A character outside the alphabet.

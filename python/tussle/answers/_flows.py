@@ -29,7 +29,7 @@ POINT_COLUMNS = {
     "link\n%": ("utilisation", "utilisation", 100),
     "queue\nms": ("queue", "queue_mean_ms", 1),
 }
-"""By title, which is short for terminals of 80 columns: the metric, its column, and a factor."""
+"""Columns of points by title, short for terminals of 80 columns: the metric, its column, and a factor."""
 _OF_TRANSFERS = {"completion"}
 _OF_GREEDY_FLOWS = {"share", "jain"}
 """Metrics that are not shown where flows have a size."""

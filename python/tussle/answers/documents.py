@@ -80,7 +80,7 @@ class PairOf(BaseModel):
     verdict: Literal["yes", "no", "unclear"] | None
     """Whether they share fairly; null if nothing was delivered."""
     reason: str | None
-    """Why a verdict is unclear."""
+    """The reason for which a verdict is unclear."""
     verdict_both_orders: Literal["yes", "no", "unclear", "depends"] | None
     """The verdict that takes both orders of start into account; null if only one was run."""
 
@@ -192,17 +192,17 @@ class BoundOf(BaseModel):
     difference: str
     """What differs, in words."""
     cells: int
-    """The number of cells that it applies to."""
+    """The number of cells that the bound applies to."""
     median: float | None
     """The median of the differences."""
     median_at_most: float
-    """Its bound."""
+    """The bound of the median."""
     p95: float | None
     """The 95th percentile of the differences."""
     p95_at_most: float | None
-    """Its bound; null without one."""
+    """The bound of the 95th percentile; null without one."""
     holds: Literal["yes", "no", "undecided"]
-    """Whether it holds; undecided if randomness may explain the excess."""
+    """Whether the bound holds; undecided if randomness may explain the excess."""
 
 
 class Agreed(BaseModel):

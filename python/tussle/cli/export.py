@@ -16,7 +16,7 @@ _FLOW = "flow"
 """Argument for the export of one flow over time."""
 _PACKETS = "packets"
 """Argument for the export of a capture of one run."""
-_USUAL = {_FLOW: Path("flow.flent.gz"), _PACKETS: Path("packets.pcapng")}
+_DEFAULT_OUTPUTS = {_FLOW: Path("flow.flent.gz"), _PACKETS: Path("packets.pcapng")}
 """Default files, which decide the format."""
 
 
@@ -96,7 +96,7 @@ def export(
         whole_file,
     )
 
-    chosen = format_of(format_, output or _USUAL.get(what))
+    chosen = format_of(format_, output or _DEFAULT_OUTPUTS.get(what))
     file = output or Path(f"{what}{chosen.suffix}")
     allowed = {_FLOW: list(FLOW_FORMATS), _PACKETS: list(PACKET_FORMATS)}.get(what, list(TABLE_FORMATS))
     if chosen.name not in allowed:

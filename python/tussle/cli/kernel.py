@@ -9,10 +9,10 @@ import typer
 from tussle.cli._help import Command, Group, with_output_options
 from tussle.cli._terminal import INTERRUPTED, complain, progress_console, say
 from tussle.errors import TussleError
-from tussle.kernel import USUAL_HZ, built_kernel, remove_kernel
+from tussle.kernel import DEFAULT_HZ, built_kernel, remove_kernel
 
 if TYPE_CHECKING:
-    from tussle.kernel.build import Request
+    from tussle.kernel.build import BuildRequest
 
 app = typer.Typer(
     cls=Group,
@@ -45,7 +45,7 @@ def build(
     ] = None,
     hz: Annotated[
         int, typer.Option(metavar="N", min=100, max=1000, help="Timer ticks a second, 100 to 1000.")
-    ] = USUAL_HZ,
+    ] = DEFAULT_HZ,
     offered: Annotated[
         bool,
         typer.Option(
@@ -59,13 +59,13 @@ def build(
     The cache is $TUSSLE_CACHE, else the user's. Sources and objects stay there, so that a changed source is
     built in seconds. If nothing changed, the command does nothing.
     """
-    from tussle.kernel.build import Request
+    from tussle.kernel.build import BuildRequest
 
-    requests = [Request(name=name, hz=hz) if source is None else Request(source, name, hz)]
+    requests = [BuildRequest(name=name, hz=hz) if source is None else BuildRequest(source, name, hz)]
     if offered:
         if source or name:
             raise TussleError("--all builds every available package; leave out --source and --name")
-        requests = [Request(Path(package), hz=hz) for package in _offered()]
+        requests = [BuildRequest(Path(package), hz=hz) for package in _offered()]
     try:
         for request in requests:
             _build(request)
@@ -85,14 +85,14 @@ def _offered() -> list[str]:
     )
 
 
-def _build(request: "Request") -> None:
-    from tussle.kernel.build import made
+def _build(request: "BuildRequest") -> None:
+    from tussle.kernel.build import build_kernel
     from tussle.kernel.progress import BuildBar
 
     with BuildBar(progress_console()) as bar:
-        outcome = made(request, bar)
+        outcome = build_kernel(request, bar)
     kernel = outcome.kernel
-    state = "was built already" if outcome.was_built else "is built"
+    state = "was built already" if outcome.already_built else "is built"
     say(f"{kernel.name} {state}: {kernel.about}")
     say(f"  {kernel.image}")
     if kernel.facts["lacks"]:

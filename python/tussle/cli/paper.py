@@ -127,9 +127,7 @@ def paper(
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or f"interrupted; repeat the same command to go on in {folder}")
         raise typer.Exit(INTERRUPTED) from None
-    _publish(
-        chosen, folder, shlex.join(["tussle", "paper", study, *_options(part, (engine, kernel), setting)])
-    )
+    _publish(chosen, folder, shlex.join(["tussle", "paper", study, *_options(part, engine, kernel, setting)]))
 
 
 def _changes(setting: "Setting") -> list[str]:
@@ -138,10 +136,10 @@ def _changes(setting: "Setting") -> list[str]:
     return [*quick, *([setting.profile] if setting.profile else []), *algorithms]
 
 
-def _options(part: str, engine: tuple[str, str | None], setting: "Setting") -> list[str]:
-    """Return the options that make these results; `engine` is its name and what `--kernel` says."""
+def _options(part: str, engine: str, kernel: str | None, setting: "Setting") -> list[str]:
+    """Return the options that make these results."""
     given = {"part": part, "algorithms": ",".join(setting.algorithms), "profile": setting.profile}
-    given |= {"engine": engine[0] if engine[0] != "sim" else "", "kernel": engine[1]}
+    given |= {"engine": engine if engine != "sim" else "", "kernel": kernel}
     size = ["--quick"] if setting.size == "quick" else []
     size += ["--study-hosts"] if setting.study_hosts else []
     return [*size, *(word for key, value in given.items() if value for word in (f"--{key}", value))]

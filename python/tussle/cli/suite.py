@@ -215,8 +215,8 @@ def _datasets(todo: Sequence["Task"], request: _Request) -> "Mapping[str, Mappin
     found: dict[str, dict[str, Dataset]] = {}
     with ExitStack() as stack:
         executor = None
-        count = workers or engine.at_once or available_cores()
-        if cluster is None and engine.at_once is None and count > 1:
+        count = workers or engine.max_parallel_runs or available_cores()
+        if cluster is None and engine.max_parallel_runs is None and count > 1:
             # The tests are short: one pool of workers serves all of them.
             executor = stack.enter_context(processes(count))
         for number, task in enumerate(todo, 1):

@@ -96,7 +96,7 @@ def worst(
     if victim is not None:
         check_algorithm("--victim", victim)
     goal = objective_of(objective)
-    problem = _problem(algorithm, goal, (victim, within), seed)
+    problem = _problem(algorithm, goal, seed, victim=victim, within=within)
     folder = output or RESULTS / f"worst-{Path(algorithm).name.replace(':', '-')}-{objective}"
     kernels = KernelChoice(kernel=kernel)
     on_kernel = "kernel" in (engine, check)
@@ -112,11 +112,10 @@ def worst(
 
 
 def _problem(
-    algorithm: str, goal: "Objective", options: tuple[str | None, Path | None], seed: int
+    algorithm: str, goal: "Objective", seed: int, *, victim: str | None, within: Path | None
 ) -> "Problem":
     from tussle.worst import Problem, load_space
 
-    victim, within = options
     beside = victim or goal.victim or (algorithm if goal.two else None)
     return Problem(algorithm, beside, goal, load_space(within, 1 if beside is None else 2), seed)
 
@@ -161,7 +160,7 @@ def _carry_out(request: "Request", folder: Path, means: SweepMeans) -> None:
     from tussle.worst import PAGE, Execution, partial_of, search
 
     count = means.workers or available_cores()
-    pooled = means.engine.at_once is None and means.cluster is None and count > 1
+    pooled = means.engine.max_parallel_runs is None and means.cluster is None and count > 1
     try:
         with _Bar(request.budget.runs) as bar, processes(count) if pooled else nullcontext() as executor:
             execution = Execution(means.engine, means.workers, means.cluster, executor, bar.advance)

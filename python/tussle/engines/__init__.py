@@ -30,7 +30,7 @@ class Engine(Protocol):
         ...
 
     @property
-    def at_once(self) -> int | None:
+    def max_parallel_runs(self) -> int | None:
         """Largest number of runs at a time; `None`: any number.
 
         An engine in real time executes one run at a time: others would delay it.

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tussle.errors import TussleError
-from tussle.host_profiles import USUAL, host_profiles
-from tussle.kernel import USUAL_HZ
+from tussle.host_profiles import DEFAULT_PROFILE, host_profiles
+from tussle.kernel import DEFAULT_HZ
 from tussle.own_algorithms import is_own
 
 
@@ -23,7 +23,7 @@ def refuse_settings(run: Mapping[str, Any], engine: str) -> None:
     """Raise TussleError when a host of the run has other settings than a default host."""
     for where, host in hosts_of(run):
         if different := [
-            key for key, value in host.items() if value != host_profiles()[USUAL].values.get(key)
+            key for key, value in host.items() if value != host_profiles()[DEFAULT_PROFILE].values.get(key)
         ]:
             key = different[0].removesuffix("_ms")
             raise TussleError(
@@ -35,7 +35,7 @@ def refuse_settings(run: Mapping[str, Any], engine: str) -> None:
 def refuse_ticks(run: Mapping[str, Any], kernel: str) -> None:
     """Raise TussleError when a run chooses the tick of a kernel that has its own; `kernel` names that."""
     for where, host in hosts_of(run):
-        if (hz := host.get("hz", USUAL_HZ)) != USUAL_HZ:
+        if (hz := host.get("hz", DEFAULT_HZ)) != DEFAULT_HZ:
             raise TussleError(
                 f"{where}.hz: {hz}; {kernel} has its own tick; leave it out, or take a kernel that "
                 "Tussle builds"

@@ -17,7 +17,7 @@ _VARIANT = "variant"
 class Variants:
     """Engines of one kind that all execute every point of a scenario.
 
-    The methods are those of `Engine`, for runs with a variant chosen by `choosing`.
+    The methods are those of `Engine`, for runs with a variant chosen by `with_variant`.
     """
 
     axis: str
@@ -31,11 +31,11 @@ class Variants:
         return self._first.name
 
     @property
-    def at_once(self) -> int | None:
+    def max_parallel_runs(self) -> int | None:
         """Largest number of runs at a time."""
-        return self._first.at_once
+        return self._first.max_parallel_runs
 
-    def choosing(self, run: Mapping[str, Any], value: str) -> dict[str, Any]:
+    def with_variant(self, run: Mapping[str, Any], value: str) -> dict[str, Any]:
         """Return a run with a chosen variant."""
         return {**run, _VARIANT: value}
 
@@ -58,12 +58,12 @@ class Variants:
 
     def check(self, run: Mapping[str, Any]) -> None:
         """Raise TussleError when the run's variant cannot honour any part of it."""
-        engine, bare = self._parted(run)
+        engine, bare = self._split(run)
         engine.check(bare)
 
     def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         """Execute the run on its variant; raises TussleError when the variant cannot honour it, or fails."""
-        engine, bare = self._parted(run)
+        engine, bare = self._split(run)
         return engine.execute(bare)
 
     def close(self) -> None:
@@ -75,7 +75,7 @@ class Variants:
     def _first(self) -> "Engine":
         return next(iter(self.engines.values()))
 
-    def _parted(self, run: Mapping[str, Any]) -> "tuple[Engine, dict[str, Any]]":
+    def _split(self, run: Mapping[str, Any]) -> "tuple[Engine, dict[str, Any]]":
         """Return the engine of the run's variant, and the run without its variant."""
         bare = {key: value for key, value in run.items() if key != _VARIANT}
         return self.engines[run[_VARIANT]], bare

@@ -24,7 +24,7 @@ class HostsEngine:
     """The kernels of other machines, in real time, over the network between them."""
 
     name = "hosts"
-    at_once = 1
+    max_parallel_runs = 1
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file

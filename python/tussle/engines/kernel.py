@@ -14,8 +14,8 @@ import tussle
 from tussle.dataset import ENGINE_TABLES
 from tussle.engines._sockets import refuse_own
 from tussle.errors import TussleError
-from tussle.kernel import USUAL_HZ, Kernel, algorithms, built_kernel, kernel_folder, qdiscs
-from tussle.kernel.guest import AUTO, UserMode, boot_words, datapath
+from tussle.kernel import DEFAULT_HZ, Kernel, algorithms, built_kernel, kernel_folder, qdiscs
+from tussle.kernel.guest import AUTO, UserMode, datapath, kernel_parameters
 from tussle.kernel.host import confinement, state_sizes
 
 _MS = 1_000_000
@@ -34,7 +34,7 @@ class Machine(Protocol):
         """Raise TussleError when the kernel, or a program that it needs, is missing."""
         ...
 
-    def ticking(self, hz: int) -> "Machine":
+    def with_hz(self, hz: int) -> "Machine":
         """Return this machine with a kernel of `hz` ticks per second; raises TussleError if there is none."""
         ...
 
@@ -42,8 +42,8 @@ class Machine(Protocol):
         """Return the facts for provenance that decide results."""
         ...
 
-    def execute(self, run: Mapping[str, Any], words: Sequence[str], folder: Path) -> None:
-        """Execute a run with its `boot_words`, and leave its tables in `folder`, as `NAME.arrow`."""
+    def execute(self, run: Mapping[str, Any], parameters: Sequence[str], folder: Path) -> None:
+        """Execute a run with its `kernel_parameters`, and leave its tables in `folder`, as `NAME.arrow`."""
         ...
 
 
@@ -56,7 +56,7 @@ class KernelEngine:
     """Datapath, one of NETWORKS."""
 
     name = "kernel"
-    at_once = None
+    max_parallel_runs = None
 
     @property
     def datapath(self) -> str:
@@ -77,19 +77,19 @@ class KernelEngine:
         refuse_own(run)
         machine = self._machine(run)
         machine.check()
-        boot_words(run, self.datapath)
+        kernel_parameters(run, self.datapath)
         if isinstance(machine, UserMode):
             _refuse_missing_algorithms(kernel_folder(machine.name), run)
 
     def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         """Boot a guest for the run; raises TussleError when it cannot be honoured, or the guest fails."""
         with tempfile.TemporaryDirectory(prefix="tussle-") as folder:
-            self._machine(run).execute(run, boot_words(run, self.datapath), Path(folder))
+            self._machine(run).execute(run, kernel_parameters(run, self.datapath), Path(folder))
             return {name: pl.read_ipc_stream(Path(folder) / f"{name}.arrow") for name in ENGINE_TABLES}
 
     def _machine(self, run: Mapping[str, Any]) -> Machine:
         """Return the machine with the tick of the run's hosts; raises TussleError if there is none."""
-        return self.machine.ticking(run.get("hosts", {}).get("hz", USUAL_HZ))
+        return self.machine.with_hz(run.get("hosts", {}).get("hz", DEFAULT_HZ))
 
     def close(self) -> None:
         """Do nothing: nothing is open between runs."""
@@ -122,7 +122,7 @@ def check_kernel(kernel: Kernel) -> dict[str, str]:
     run = one_second_of_reno()
     with tempfile.TemporaryDirectory(prefix="tussle-") as share:
         began = time.perf_counter()
-        UserMode(kernel.name).execute(run, boot_words(run, UserMode.best_network), Path(share))
+        UserMode(kernel.name).execute(run, kernel_parameters(run, UserMode.best_network), Path(share))
         took_s = time.perf_counter() - began
         [goodput] = pl.read_ipc_stream(Path(share) / "flows.arrow")["goodput_bit_per_s"]
         facts = {name: (Path(share) / name).read_text("utf-8").strip() for name in ("release", "algorithms")}

@@ -20,7 +20,7 @@ from tussle.errors import TussleError
 from tussle.kernel.agent import agent
 from tussle.kernel.guest import AUTO, MIXED, boot, datapath
 
-_PATIENCE_S = 60.0
+_TIMEOUT_S = 60.0
 """Time for building the network, and for draining it."""
 _ROOT = 0
 
@@ -33,7 +33,7 @@ class NamespacesEngine:
     """Datapath, one of NETWORKS."""
 
     name = "netns"
-    at_once = 1
+    max_parallel_runs = 1
 
     @property
     def datapath(self) -> str:
@@ -69,8 +69,8 @@ class NamespacesEngine:
         with tempfile.TemporaryDirectory(prefix="tussle-") as name:
             folder = Path(name)
             (folder / "run.json").write_text(json.dumps(run), "utf-8")
-            patience_s = run["duration_ns"] / 1e9 + _PATIENCE_S
-            status = boot([str(agent()), "netns", network], folder / "output", patience_s)
+            timeout_s = run["duration_ns"] / 1e9 + _TIMEOUT_S
+            status = boot([str(agent()), "netns", network], folder / "output", timeout_s)
             if status != 0:
                 output = (folder / "output").read_text("utf-8", errors="replace").strip()
                 ended = "did not end" if status is None else f"ended with status {status}"

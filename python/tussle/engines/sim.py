@@ -13,7 +13,7 @@ from tussle import _core
 from tussle.errors import TussleError
 from tussle.own_algorithms import load, user_traceback
 
-MOST_PACKETS = 3_000_000
+MAX_PACKETS = 3_000_000
 """Largest number of packets in one capture, at both ends together: half a gigabyte of memory, or a minute of
 100 Mbit/s.
 """
@@ -23,7 +23,7 @@ class SimEngine:
     """The packet-level simulator (crates/tussle-core)."""
 
     name = "sim"
-    at_once = None
+    max_parallel_runs = None
 
     def about(self) -> Mapping[str, str]:
         """Return name, version and build, which distinguishes changes between versions."""
@@ -49,9 +49,9 @@ class SimEngine:
     def capture(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         """Simulate a run and capture every packet at its hosts: the tables of `execute`, and `packets`.
 
-        Raises what `execute` does, and TussleError when there are more than `MOST_PACKETS`.
+        Raises what `execute` does, and TussleError when there are more than `MAX_PACKETS`.
         """
-        return _tables(run, lambda run_json, own: _core.capture(run_json, MOST_PACKETS, own))
+        return _tables(run, lambda run_json, own: _core.capture(run_json, MAX_PACKETS, own))
 
 
 def _tables(run: Mapping[str, Any], simulate: Callable[..., dict[str, Any]]) -> dict[str, pl.DataFrame]:

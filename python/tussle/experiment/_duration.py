@@ -16,7 +16,7 @@ _PACKET_BITS = 1500 * 8
 _STEP_S = 10
 _MOST_SAMPLES = 2000
 """Largest number of rows in the time series of a long run; figures cannot show more."""
-_USUAL_SAMPLES_MS = 100
+_DEFAULT_SAMPLES_MS = 100
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ def chosen_duration(pairs: Scenario) -> Chosen:
         f"each run lasts {duration_s} s (--duration changes it): flows may need {_rounded_up(wanted_s)} s to "
         f"converge, {_PERIODS} sawtooth periods of {float(f'{sawtooth_s:.2g}'):g} s"
     )
-    samples_ms = math.ceil(duration_s * 1e3 / _MOST_SAMPLES / _USUAL_SAMPLES_MS) * _USUAL_SAMPLES_MS
+    samples_ms = math.ceil(duration_s * 1e3 / _MOST_SAMPLES / _DEFAULT_SAMPLES_MS) * _DEFAULT_SAMPLES_MS
     settings = {"duration": f"{duration_s} s"}
-    if samples_ms > _USUAL_SAMPLES_MS:
+    if samples_ms > _DEFAULT_SAMPLES_MS:
         settings["record.samples"] = f"{samples_ms} ms"
     return Chosen(settings, reason)
 

@@ -32,7 +32,7 @@ class Pairs:
 
     scenario: Scenario
     reason: str
-    """Why the runs have their duration, in one line; empty if it was given."""
+    """The reason for the duration of the runs, in one line; empty if it was given."""
 
 
 def pairs(

@@ -6,6 +6,7 @@ import polars as pl
 
 from tussle.figures._buffer import PACKET_BITS
 from tussle.metrics import Tables
+from tussle.scenario.bottleneck import BOTTLENECK
 
 _EXPLAINED = "values above the link rate: data that waited for a retransmission and were delivered at once"
 
@@ -20,6 +21,6 @@ def above_link(tables: Tables, goodputs_bit_per_s: pl.Series) -> str:
         return ""
     sent_bits = (pl.col("delivered_bytes").cast(pl.Int64).diff() * 8).over("run")
     most_bits = rates[0] * pl.col("time_s").diff().over("run") + PACKET_BITS
-    links = tables.links.filter(pl.col("link") == "bottleneck").sort("run", "time_s")
+    links = tables.links.filter(pl.col("link") == BOTTLENECK).sort("run", "time_s")
     keeps_to_it = ((sent_bits <= most_bits).all() & (pl.len() > 0)).alias("keeps")
     return _EXPLAINED if links.select(keeps_to_it).collect().item() else ""

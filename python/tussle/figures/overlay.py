@@ -23,6 +23,7 @@ from tussle.figures._style import (
 )
 from tussle.figures._words import Line, flows_in_words, lines, network_in_words
 from tussle.metrics import REGISTRY, Tables, representative_runs, select_runs
+from tussle.scenario.bottleneck import BOTTLENECK
 
 _MOST_FLOWS = 4
 _DASH = [5, 3]
@@ -130,7 +131,7 @@ def _series(run: Tables, kind: _Kind) -> pl.DataFrame:
         goodput = (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(4).alias(kind.column)
         return REGISTRY["goodput_over_time"].compute(run).select("flow", pl.col("time_s").round(4), goodput)
     if kind is _QUEUE:
-        links = run.links.filter(pl.col("link") == "bottleneck", pl.col("mean_backlog_packets").is_not_null())
+        links = run.links.filter(pl.col("link") == BOTTLENECK, pl.col("mean_backlog_packets").is_not_null())
         backlog = pl.col("mean_backlog_packets").round(1).alias(kind.column)
         return links.select(pl.col("time_s").round(4), backlog).sort("time_s").collect()
     windows = run.samples.join(run.flows.select("flow", "start_s"), on="flow")

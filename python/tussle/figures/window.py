@@ -26,6 +26,7 @@ from tussle.figures._style import (
 )
 from tussle.figures._words import lines
 from tussle.metrics import Tables
+from tussle.scenario.bottleneck import BOTTLENECK
 
 _MOST_ROWS = 10_000
 """Most rows of all windows together: more are slow to draw and add nothing visible."""
@@ -94,7 +95,7 @@ def _guides(tables: Tables) -> list[alt.Chart]:
 def _queue(tables: Tables, view: View) -> alt.LayerChart:
     interval = shown_interval(tables, view)
     links = (
-        tables.links.filter(pl.col("link") == "bottleneck", pl.col("time_s").is_between(*interval))
+        tables.links.filter(pl.col("link") == BOTTLENECK, pl.col("time_s").is_between(*interval))
         .select("time_s", "mean_backlog_packets", "max_backlog_packets")
         .sort("time_s")
         .collect()

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-USUAL = "bare"
+DEFAULT_PROFILE = "bare"
 """The profile of hosts that have no other."""
 
 

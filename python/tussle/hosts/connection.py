@@ -87,24 +87,24 @@ class Connection:
             self.close()
             raise
 
-    def ask(self, request: str | Mapping[str, Any], patience_s: float = _ANSWER_S) -> dict[str, Any]:
+    def ask(self, request: str | Mapping[str, Any], timeout_s: float = _ANSWER_S) -> dict[str, Any]:
         """Send a request, and return the answer, whose one key is its kind.
 
         Raises HostLost, and TussleError with what the machine cannot do.
         """
         self.post(request)
-        return self._any_answer(patience_s)[1]
+        return self._any_answer(timeout_s)[1]
 
     def post(self, request: str | Mapping[str, Any]) -> None:
         """Send a request whose answer comes later; raises HostLost."""
         self._send(json.dumps(request).encode() + b"\n")
 
-    def result(self, kind: str, patience_s: float) -> tuple[dict[str, Any], bytes]:
+    def result(self, kind: str, timeout_s: float) -> tuple[dict[str, Any], bytes]:
         """Wait for an answer of a kind: its contents, and the bytes after it.
 
         Raises HostLost, and TussleError with what failed on the machine.
         """
-        return self._answer(kind, patience_s)
+        return self._answer(kind, timeout_s)
 
     def offset(self) -> Offset:
         """Estimate the offsets of the clocks, from the fastest answer; raises HostLost."""
@@ -143,17 +143,17 @@ class Connection:
         except (OSError, ValueError) as error:
             raise self._lost() from error
 
-    def _answer(self, kind: str, patience_s: float) -> tuple[dict[str, Any], bytes]:
-        _, answer, rest = self._any_answer(patience_s)
+    def _answer(self, kind: str, timeout_s: float) -> tuple[dict[str, Any], bytes]:
+        _, answer, rest = self._any_answer(timeout_s)
         if kind not in answer:
             raise TussleError(f"host {self.host.name} answered {next(iter(answer))} instead of {kind}")
         return answer[kind], rest
 
-    def _any_answer(self, patience_s: float) -> tuple[int, dict[str, Any], bytes]:
+    def _any_answer(self, timeout_s: float) -> tuple[int, dict[str, Any], bytes]:
         try:
-            came = self._answers.get(timeout=patience_s)
+            came = self._answers.get(timeout=timeout_s)
         except queue.Empty:
-            raise HostLost(f"host {self.host.name} gave no answer for {patience_s:.0f} s") from None
+            raise HostLost(f"host {self.host.name} gave no answer for {timeout_s:.0f} s") from None
         if came is None:
             raise self._lost()
         if "problem" in came[1]:

@@ -17,14 +17,14 @@ import platformdirs
 
 from tussle.errors import TussleError, unknown
 
-USUAL_NAME = "linux-6.1"
-"""The kernel built from Debian's package: the default."""
+DEFAULT_NAME = "linux-6.1"
+"""Name of the default kernel, which is built from Debian's package."""
 
-USUAL_HZ = 250
+DEFAULT_HZ = 250
 """Timer ticks per second of Debian's kernels."""
 
 _OTHER_NAMES = {"hstcp": "highspeed"}
-"""Congestion controls that are called otherwise than their option."""
+"""Names of congestion controls by the names of their options, where the two differ."""
 
 IMAGE = "linux"
 CONFIGURATION = "config"
@@ -67,12 +67,12 @@ def folder_of(name: str) -> Path:
 
 def kernel_folder(name: str | None) -> Path:
     """Return the folder of the kernel `name`, else of $TUSSLE_KERNEL, else of the default one."""
-    return folder_of(name or os.environ.get("TUSSLE_KERNEL") or USUAL_NAME)
+    return folder_of(name or os.environ.get("TUSSLE_KERNEL") or DEFAULT_NAME)
 
 
-def with_ticks(name: str, hz: int) -> str:
+def name_with_hz(name: str, hz: int) -> str:
     """Return the name of a kernel that differs from the one called `name` by its ticks per second."""
-    return name if hz == USUAL_HZ else f"{name}-{hz}hz"
+    return name if hz == DEFAULT_HZ else f"{name}-{hz}hz"
 
 
 def kernel_names() -> list[str]:

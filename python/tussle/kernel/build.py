@@ -1,4 +1,4 @@
-"""Building a kernel: source into the tree, recipe into the configuration, `make`, results into the cache."""
+"""Build of a kernel: its source is copied into the tree and configured, compiled, and stored in the cache."""
 
 import hashlib
 import json
@@ -13,18 +13,18 @@ from filelock import FileLock
 from tussle.errors import TussleError, shown
 from tussle.kernel import (
     CONFIGURATION,
+    DEFAULT_HZ,
     FACTS,
     IMAGE,
-    USUAL_HZ,
     Kernel,
     built_kernel,
     cache_folder,
     folder_of,
     kernel_names,
-    with_ticks,
+    name_with_hz,
 )
 from tussle.kernel.configuration import Recipe
-from tussle.kernel.debian import USUAL_PACKAGE, debian_source, is_package
+from tussle.kernel.debian import DEFAULT_PACKAGE, debian_source, is_package
 from tussle.kernel.driver import FACT, PATCH, driver
 from tussle.kernel.make import Make, refuse_missing_tools
 from tussle.kernel.patches import PatchedSource, patches
@@ -38,31 +38,31 @@ _NEEDED_BYTES = 2_000_000_000
 
 
 @dataclass(frozen=True)
-class Request:
-    """A kernel to be built."""
+class BuildRequest:
+    """A kernel to build."""
 
-    source: Path = Path(USUAL_PACKAGE)
+    source: Path = Path(DEFAULT_PACKAGE)
     """A folder, a tarball, or the name of a Debian package: `linux-source-6.12`."""
     name: str | None = None
-    hz: int = USUAL_HZ
+    hz: int = DEFAULT_HZ
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """A kernel in the cache, and how it got there."""
+class BuildResult:
+    """A kernel in the cache, and whether it was there before."""
 
     kernel: Kernel
-    was_built: bool
+    already_built: bool
 
 
-def made(request: Request, progress: BuildProgress) -> Outcome:
+def build_kernel(request: BuildRequest, progress: BuildProgress) -> BuildResult:
     """Build a kernel unless it is built already; raises TussleError when that fails.
 
     An interrupted build continues the next time. One build runs at a time, and others wait for it.
     """
     package = str(request.source)
     source = None if is_package(package) and not request.source.exists() else given_source(request.source)
-    name = request.name or with_ticks(source.short_name if source else kernel_name(package), request.hz)
+    name = request.name or name_with_hz(source.short_name if source else kernel_name(package), request.hz)
     if not _NAME.fullmatch(name):
         raise TussleError(f"a kernel cannot be named {shown(name)}; give letters and digits: --name patched")
     if name not in kernel_names():
@@ -85,7 +85,7 @@ def made(request: Request, progress: BuildProgress) -> Outcome:
         if not built:
             tree, found = _compiled(PatchedSource(source, patches(), added.files()), recipe, progress)
             _keep(tree, folder_of(name), origin | found)
-    return Outcome(built or built_kernel(name), was_built=built is not None)
+    return BuildResult(built or built_kernel(name), already_built=built is not None)
 
 
 def _cache() -> Path:
@@ -120,7 +120,7 @@ def _compiled(source: PatchedSource, recipe: Recipe, progress: BuildProgress) ->
             f"{free / 1e9:.1f} GB are free; make room there, or set TUSSLE_CACHE to another folder"
         )
     progress.begin("source")
-    tree.become(source, progress.reach)
+    tree.update_to(source, progress.reach)
     if PATCH not in (patch.name for patch in source.applied):
         raise TussleError(
             f"{source.name} cannot take Tussle's driver: its drivers/net/Makefile has no line for veth.o; "

@@ -8,7 +8,7 @@ from pathlib import Path
 from tussle.errors import TussleError
 from tussle.kernel.source import Tarball, kernel_name
 
-USUAL_PACKAGE = "linux-source-6.1"
+DEFAULT_PACKAGE = "linux-source-6.1"
 """The package of the default kernel."""
 
 _PACKAGE = re.compile(r"linux-source-\d+\.\d+")

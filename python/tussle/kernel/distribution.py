@@ -18,8 +18,8 @@ _LONGEST_RELEASE_BYTES = 128
 
 _MODULE = re.compile(r"(.+)\.ko(\.\w+)?")
 _UNPACK = {"": bytes, ".gz": gzip.decompress, ".xz": lzma.decompress}
-_ALONE = {"veth", "tun", "cls_bpf"}
-"""Modules of devices, and of the classifier that drops packets."""
+_DEVICE_MODULES = {"veth", "tun", "cls_bpf"}
+"""Modules of the devices, and of the classifier that drops packets."""
 _EXTENSIONS = [("net/ipv4", "tcp_"), ("net/sched", "sch_")]
 """Folders of algorithms and queue disciplines, and prefixes of their names."""
 
@@ -85,7 +85,7 @@ class DistributionKernel:
 
 def _is_needed(name: str, file: Path) -> bool:
     folder = file.parent.as_posix()
-    return name in _ALONE or any(
+    return name in _DEVICE_MODULES or any(
         folder.endswith(place) and name.startswith(start) for place, start in _EXTENSIONS
     )
 

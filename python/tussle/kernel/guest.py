@@ -15,7 +15,7 @@ from typing import Any, Self
 from filelock import FileLock
 
 from tussle.errors import TussleError
-from tussle.kernel import USUAL_HZ, Kernel, built_kernel, cache_folder, kernel_names, with_ticks
+from tussle.kernel import DEFAULT_HZ, Kernel, built_kernel, cache_folder, kernel_names, name_with_hz
 from tussle.kernel.agent import agent
 from tussle.kernel.driver import FACT, driver
 from tussle.kernel.host import refuse_host, refuse_lost_state
@@ -38,8 +38,8 @@ _ROOT = "root"
 """The link to the guest's programs, in the folder of a run."""
 
 _BOOT = (
-    # The command line seeds the kernel's random numbers, so that it has no folder's name: the guest uses the
-    # folder that it is started in. Linux after 6.12 takes absolute paths only.
+    # The command line seeds the kernel's random numbers, so it must not name a folder: the guest uses
+    # the folder that it is started in. Linux after 6.12 takes absolute paths only.
     "hostfs=/proc/self/cwd",
     f"rootflags={_ROOT}",
     "share=.",
@@ -54,17 +54,17 @@ _BOOT = (
     "con=null",
     "panic=-1",
 )
-_SILENT = "con0=null"
-"""Without a console: its output returns as an interrupt, at a time that the host decides."""
-_TALKING = ("con0=fd:0,fd:1", "loglevel=7")
+_CONSOLE_OFF = "con0=null"
+"""No console: its output returns as an interrupt, at a time that the host decides."""
+_CONSOLE_ON = ("con0=fd:0,fd:1", "loglevel=7")
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 (where Linux itself would put it)
 _RESULTS_BYTES = 1 << 20
 """Disk space below which results may be missing."""
-_PATIENCE_S = 120.0
+_TIMEOUT_S = 120.0
 _PACKETS_PER_S = 5_000
 """Slowest rate, after the first while, of a guest that does not hang."""
-_CONSOLE_PATIENCE_S = 60.0
+_CONSOLE_TIMEOUT_S = 60.0
 _CONSOLE_LINES = 15
 _PACKET_BITS = 12_000
 _SCRIPTS_MEMORY = "mem=512M"
@@ -86,7 +86,7 @@ class UserMode:
         refuse_other_driver(kernel)
         _root()
 
-    def ticking(self, hz: int) -> Self:
+    def with_hz(self, hz: int) -> Self:
         """Return the machine with this kernel, or its sibling that has `hz` ticks per second.
 
         Raises TussleError when that is not built.
@@ -95,11 +95,11 @@ class UserMode:
         its_hz = int(kernel.facts["hz"])
         if its_hz == hz:
             return self
-        if its_hz != USUAL_HZ:
+        if its_hz != DEFAULT_HZ:
             raise TussleError(
                 f"hosts.hz: {hz}; kernel {kernel.name} has {its_hz} ticks per second; give {its_hz}"
             )
-        name = with_ticks(kernel.name, hz)
+        name = name_with_hz(kernel.name, hz)
         if name not in kernel_names():
             raise TussleError(
                 f"hosts.hz: {hz}; kernel {kernel.name} has {its_hz} ticks per second, and {name} is not "
@@ -114,42 +114,42 @@ class UserMode:
         digests = {f"{name}_image_sha256": built_kernel(name).facts["image_sha256"] for name in siblings}
         return {"kernel": kernel.name, **kernel.facts, **digests, **guest_facts()}
 
-    def execute(self, run: Mapping[str, Any], words: Sequence[str], folder: Path) -> None:
-        """Execute a run with its `boot_words`; its tables are Arrow streams `NAME.arrow` in `folder`.
+    def execute(self, run: Mapping[str, Any], parameters: Sequence[str], folder: Path) -> None:
+        """Execute a run with its `kernel_parameters`; its tables are Arrow streams `NAME.arrow` in `folder`.
 
         Raises TussleError when the kernel cannot honour the run, fails or does not end.
         """
-        patience_s = _PATIENCE_S + packets(run) / _PACKETS_PER_S
-        self._carry_out(_Task("run.json", json.dumps(run), words, patience_s), folder)
+        timeout_s = _TIMEOUT_S + packets(run) / _PACKETS_PER_S
+        self._run_task(_Task("run.json", json.dumps(run), parameters, timeout_s), folder)
 
     def play(self, scripts: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
         """Play packet scripts in one guest, and return their verdicts by name.
 
         Raises TussleError when a script is invalid, or the guest fails.
         """
-        task = _Task("scripts.json", json.dumps(scripts), [_SCRIPTS_MEMORY], _PATIENCE_S)
+        task = _Task("scripts.json", json.dumps(scripts), [_SCRIPTS_MEMORY], _TIMEOUT_S)
         with tempfile.TemporaryDirectory(prefix="tussle-") as folder:
-            self._carry_out(task, Path(folder))
+            self._run_task(task, Path(folder))
             return json.loads((Path(folder) / "verdicts.json").read_text("utf-8"))
 
-    def _carry_out(self, task: "_Task", folder: Path) -> None:
+    def _run_task(self, task: "_Task", folder: Path) -> None:
         kernel = built_kernel(self.name)
         refuse_host(kernel)
         task.prepare(folder)
-        place = _place_of_memory(folder, task.words)
+        place = _memory_folder(folder, task.parameters)
         # The memory has a folder of its own, since a guest can write to it.
         with tempfile.TemporaryDirectory(prefix="tussle-memory-", dir=place) as memory:
             launch = ["env", f"TMPDIR={memory}", str(agent()), "launch", "--confined", str(kernel.image)]
-            command = [*launch, *_BOOT, *task.words]
-            status = boot([*command, _SILENT], folder / "output", task.patience_s)
+            command = [*launch, *_BOOT, *task.parameters]
+            status = boot([*command, _CONSOLE_OFF], folder / "output", task.timeout_s)
             if not (folder / "done").exists() and not (folder / "error").exists():
                 # The run is reproducible to the byte, so that the console can be recorded afterwards.
                 again = folder / "again"
                 again.mkdir()
                 task.prepare(again)
-                boot([*command, *_TALKING], again / "output", min(task.patience_s, _CONSOLE_PATIENCE_S))
+                boot([*command, *_CONSOLE_ON], again / "output", min(task.timeout_s, _CONSOLE_TIMEOUT_S))
                 (again / "output").rename(folder / "console")
-        refuse_failed(folder, status, task.patience_s)
+        refuse_failed(folder, status, task.timeout_s)
 
 
 @dataclass(frozen=True)
@@ -158,9 +158,9 @@ class _Task:
 
     file: str
     text: str
-    words: Sequence[str]
+    parameters: Sequence[str]
     """Parameters of the kernel."""
-    patience_s: float
+    timeout_s: float
 
     def prepare(self, folder: Path) -> None:
         (folder / self.file).write_text(self.text, "utf-8")
@@ -188,13 +188,13 @@ def refuse_other_driver(kernel: Kernel) -> None:
         )
 
 
-def boot(command: Sequence[str], output: Path, patience_s: float) -> int | None:
+def boot(command: Sequence[str], output: Path, timeout_s: float) -> int | None:
     """Boot in the folder of `output`; return the guest's status, `None` if it had to be stopped."""
     with output.open("wb") as file:
         # The guest ends when its standard input closes, and thereby with this process.
         guest = subprocess.Popen(command, cwd=output.parent, stdin=subprocess.PIPE, stdout=file, stderr=file)  # noqa: S603
         try:
-            return guest.wait(patience_s)
+            return guest.wait(timeout_s)
         except subprocess.TimeoutExpired:
             return None
         finally:
@@ -203,7 +203,7 @@ def boot(command: Sequence[str], output: Path, patience_s: float) -> int | None:
             guest.wait()
 
 
-def refuse_failed(folder: Path, status: int | None, patience_s: float) -> None:
+def refuse_failed(folder: Path, status: int | None, timeout_s: float) -> None:
     """Raise TussleError, with the output of the guest, unless the guest wrote all its results."""
     if (folder / "error").exists():
         raise TussleError((folder / "error").read_text("utf-8").strip())
@@ -211,7 +211,7 @@ def refuse_failed(folder: Path, status: int | None, patience_s: float) -> None:
         return
     if shutil.disk_usage(folder).free < _RESULTS_BYTES:
         raise TussleError(f"{folder.parent} is full: make room there, or set TMPDIR to another folder")
-    ended = f"was stopped after {patience_s:.0f} s" if status is None else f"ended with status {status}"
+    ended = f"was stopped after {timeout_s:.0f} s" if status is None else f"ended with status {status}"
     files = [folder / name for name in ("console", "output") if (folder / name).exists()]
     outputs = [file.read_text("utf-8", errors="replace") for file in files]
     refuse_lost_state("".join(outputs))
@@ -221,9 +221,9 @@ def refuse_failed(folder: Path, status: int | None, patience_s: float) -> None:
     )
 
 
-def _place_of_memory(folder: Path, words: Iterable[str]) -> Path:
+def _memory_folder(folder: Path, parameters: Iterable[str]) -> Path:
     """Return the folder for the file of the guest's memory: without space, a kernel fails silently."""
-    needed = max(int(word[4:-1]) << 20 for word in words if word.startswith("mem="))
+    needed = max(int(each[4:-1]) << 20 for each in parameters if each.startswith("mem="))
     for place in (_MEMORY, folder):
         if place.is_dir() and shutil.disk_usage(place).free > needed:
             return place
@@ -233,7 +233,7 @@ def _place_of_memory(folder: Path, words: Iterable[str]) -> Path:
     )
 
 
-def boot_words(run: Mapping[str, Any], network: str) -> list[str]:
+def kernel_parameters(run: Mapping[str, Any], network: str) -> list[str]:
     """Return the parameters of the kernel; raises TussleError with what it cannot honour of the run.
 
     `network` is one of NETWORKS.

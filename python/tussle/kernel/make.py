@@ -21,7 +21,7 @@ _TOOLS = ("make", "gcc", "flex", "bison", "bc")
 _OBJECT = re.compile(r"  [A-Z]+ +\S")
 _OBJECTS_OF_A_WHOLE_BUILD = 1137
 _SHOWN_LINES = 15
-_PATIENCE_S = 0.1
+_TIMEOUT_S = 0.1
 """Largest delay until an interrupt is handled."""
 _HEADER = Path("/usr/include/stdio.h")
 
@@ -78,7 +78,7 @@ class Make:
                 following = reader.submit(self._follow, process.stdout or (), log)
                 # A read does not end on an interrupt once polars is loaded, so that a thread reads.
                 while not following.done():
-                    wait([following], _PATIENCE_S)
+                    wait([following], _TIMEOUT_S)
                 following.result()
                 status = process.wait()
             except BaseException:

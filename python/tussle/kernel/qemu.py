@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tussle.errors import TussleError
-from tussle.kernel import USUAL_HZ
+from tussle.kernel import DEFAULT_HZ
 from tussle.kernel.agent import agent
 from tussle.kernel.distribution import DistributionKernel
 from tussle.kernel.guest import MIXED, boot, guest_facts, packets, refuse_failed, tools, which
@@ -27,7 +27,7 @@ from tussle.kernel.guest import MIXED, boot, guest_facts, packets, refuse_failed
 _QEMU = "qemu-system-x86_64"
 _PACKAGES = {_QEMU: "qemu-system-x86", "cpio": "cpio", "ip": "iproute2", "tc": "iproute2"}
 _LEAST_MB = 512
-_PATIENCE_S = 300.0
+_TIMEOUT_S = 300.0
 _PACKETS_PER_S = 500
 """Slowest rate, after the first while, of a guest that does not hang."""
 _MOUNT_POINTS = ("proc", "sys", "dev", "run", "share")
@@ -58,9 +58,9 @@ class Emulated:
         refuse_missing_tools()
         self.kernel.needed_modules()
 
-    def ticking(self, hz: int) -> Self:
+    def with_hz(self, hz: int) -> Self:
         """Return the machine; raises TussleError for ticks that a scenario chooses."""
-        if hz != USUAL_HZ:
+        if hz != DEFAULT_HZ:
             raise TussleError(
                 f"hosts.hz: {hz}; a distribution's kernel has its own tick; leave it out, or take a kernel "
                 "that Tussle builds"
@@ -72,30 +72,30 @@ class Emulated:
         chosen = {"machine": "qemu", "kernel": str(self.kernel.image), "modules": str(self.kernel.modules)}
         return {**chosen, **facts(self.kernel), **guest_facts()}
 
-    def execute(self, run: Mapping[str, Any], words: Sequence[str], folder: Path) -> None:
-        """Execute a run with its `boot_words`; its tables are in `folder`, as Arrow streams `NAME.arrow`.
+    def execute(self, run: Mapping[str, Any], parameters: Sequence[str], folder: Path) -> None:
+        """Execute a run with its `kernel_parameters`; its tables are streams `NAME.arrow` in `folder`.
 
         Raises TussleError when the kernel cannot honour the run, fails or does not end.
         """
         packed = initramfs(agent(), self.kernel.needed_modules(), {"run.json": json.dumps(run).encode()})
         (folder / "initramfs").write_bytes(packed)
-        patience_s = _PATIENCE_S + packets(run) / _PACKETS_PER_S
-        booting = command(self.kernel.image, folder, words)
+        timeout_s = _TIMEOUT_S + packets(run) / _PACKETS_PER_S
+        booting = command(self.kernel.image, folder, parameters)
         # QEMU ends with its owner, like the guests of user mode.
-        status = boot([str(agent()), "launch", *booting], folder / "output", patience_s)
+        status = boot([str(agent()), "launch", *booting], folder / "output", timeout_s)
         for name, content in results(folder).items():
             (folder / name).write_bytes(content)
-        refuse_failed(folder, status, patience_s)
+        refuse_failed(folder, status, timeout_s)
 
 
-def command(kernel: Path, folder: Path, words: Iterable[str]) -> list[str]:
+def command(kernel: Path, folder: Path, parameters: Iterable[str]) -> list[str]:
     """Return the command that boots a kernel; it ends when the guest powers off, or panics.
 
-    `folder` contains `initramfs`; the command writes `console` and `results` there. `words` are the kernel's
-    parameters; one may be `mem=…M`, the memory that the guest needs.
+    `folder` contains `initramfs`; the command writes `console` and `results` there. One of the kernel's
+    `parameters` may be `mem=…M`, the memory that the guest needs.
     """
-    parameters = [word for word in words if not word.startswith("mem=")]
-    memory_mb = max([_LEAST_MB, *(int(word[4:-1]) for word in words if word.startswith("mem="))])
+    others = [each for each in parameters if not each.startswith("mem=")]
+    memory_mb = max([_LEAST_MB, *(int(each[4:-1]) for each in parameters if each.startswith("mem="))])
     return [
         *(which(_QEMU) or _QEMU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
         # One thread, one nanosecond per instruction, and skipped idle time: results do not depend on the
@@ -112,7 +112,7 @@ def command(kernel: Path, folder: Path, words: Iterable[str]) -> list[str]:
             "-initrd",
             str(folder / "initramfs"),
             "-append",
-            " ".join([_PARAMETERS, *parameters]),
+            " ".join([_PARAMETERS, *others]),
         ),
         *("-chardev", f"file,id=console,path={_escaped(folder / 'console')}", "-serial", "chardev:console"),
         *("-chardev", f"file,id=results,path={_escaped(folder / 'results')}", "-serial", "chardev:results"),

@@ -32,7 +32,7 @@ class Tree:
         """Whether a build was finished in the tree, so that the next one reuses most of its objects."""
         return (self.folder / "linux").exists()
 
-    def become(self, source: Source, report: Callable[[float], None]) -> None:
+    def update_to(self, source: Source, report: Callable[[float], None]) -> None:
         """Make the tree's sources those of `source`; raises TussleError when it is not a kernel's.
 
         `report` receives the completed fraction.

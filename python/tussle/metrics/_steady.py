@@ -5,9 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from tussle.metrics._metric import Tables
-
-BOTTLENECK = "bottleneck"
-"""The name of the bottleneck in runs that are made from scenarios."""
+from tussle.scenario.bottleneck import BOTTLENECK
 
 INSTANT_S = 5e-10
 """Half of the shortest difference of two times, 1 ns, so that equal times compare as equal."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from tussle.metrics._metric import Metric, Tables
-from tussle.metrics._steady import BOTTLENECK, INSTANT_S
+from tussle.metrics._steady import INSTANT_S
+from tussle.scenario.bottleneck import BOTTLENECK
 
 
 def compute(tables: Tables) -> pl.DataFrame:

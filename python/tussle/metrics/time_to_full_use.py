@@ -6,7 +6,8 @@ import polars as pl
 
 from tussle.metrics._metric import Metric, Tables
 from tussle.metrics._over_time import require_series
-from tussle.metrics._steady import BOTTLENECK, INSTANT_S, mean_over_time
+from tussle.metrics._steady import INSTANT_S, mean_over_time
+from tussle.scenario.bottleneck import BOTTLENECK
 
 _FULL = 0.95
 _WINDOW_S = 0.1

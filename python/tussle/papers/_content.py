@@ -53,9 +53,9 @@ class About:
 class StatementShown(NamedTuple):
     statement: Statement
     printed: Checked
-    """Its result on the numbers that the study prints."""
+    """The result of the statement on the numbers that the study prints."""
     found: dict[str, Checked]
-    """Its result by engine."""
+    """The result of the statement by engine."""
 
     @property
     def is_true_of_print(self) -> bool:
@@ -68,9 +68,9 @@ class TableShown(NamedTuple):
     groups: list[tuple[str, list[Row]]]
     scores: dict[str, Score]
     orders: dict[str, tuple[int, int]]
-    """By engine, the number of pairs whose verdicts over both orders agree, and the number of pairs."""
+    """For each engine, the number of pairs whose verdicts over both orders agree, and the number of pairs."""
     apart: dict[str, list[Row]]
-    """By engine, the rows that disagree, the largest difference first."""
+    """For each engine, the rows that disagree, the largest difference first."""
 
 
 class SweepShown(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from tussle.errors import TussleError, unknown
 from tussle.papers._study import Part, Study
 from tussle.scenario import PlannedRun, Scenario
+from tussle.scenario.bottleneck import BOTTLENECK
 
 _PACKET_BITS = 1500 * 8
 
@@ -104,9 +105,7 @@ def estimate_s(runs: Iterable[PlannedRun], engine: str) -> float:
 def _packets(run: Mapping[str, Any]) -> float:
     """Return the largest number of packets that can leave the bottleneck, in one direction."""
     duration_s = run["duration_ns"] / 1e9
-    rates = [
-        element.get("rate_bit_per_s", 0) for element in run["elements"] if element["name"] == "bottleneck"
-    ]
+    rates = [element.get("rate_bit_per_s", 0) for element in run["elements"] if element["name"] == BOTTLENECK]
     carried = max(rates, default=0) * duration_s / _PACKET_BITS
     written = sum(flow.get("bytes") or math.inf for flow in run["flows"]) * 8 / _PACKET_BITS
     return min(carried, written)

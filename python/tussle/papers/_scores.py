@@ -35,7 +35,7 @@ class Verdicts(NamedTuple):
     rows: float
     agreeing: float
     baseline: float
-    """How many agree with the verdict that is printed most often, given to every row."""
+    """Number of rows that agree with the verdict that is printed most often, given to every row."""
     kappa: float | None
     """Cohen's kappa: agreement beyond that of chance, 1 at best and 0 for chance; `None` if both sides have
     one verdict for all rows. J. Cohen, A coefficient of agreement for nominal scales, 1960."""

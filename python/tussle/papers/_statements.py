@@ -152,7 +152,7 @@ class _Compared(NamedTuple):
 
     holds: bool
     words: str
-    """Its number, and that of the strongest rival."""
+    """The number of the algorithm, and that of the strongest rival."""
 
 
 def _compared(rule: Check, point: _Comparison, name: str) -> _Compared | None:

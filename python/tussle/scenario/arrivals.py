@@ -23,24 +23,23 @@ _LEAST_GAP_NS = 1000
 """The shortest time between two arrivals."""
 
 
-def arrivals_ns(flow: Flow, within: tuple[int, str]) -> tuple[int, ...]:
+def arrivals_ns(flow: Flow, end_ns: int, label: str) -> tuple[int, ...]:
     """Return the start times of a table's flows.
 
-    `within` are the end of the run in ns, and the label of the samples. The first flow starts one
-    sampled time after `start`. Raises TussleError for more than `MOST_ARRIVALS` flows.
+    `end_ns` is the end of the run, and `label` that of the samples. The first flow starts one sampled time
+    after `start`. Raises TussleError for more than `MOST_ARRIVALS` flows.
     """
-    end_ns, label = within
     until_ns = end_ns if flow.stop is None else min(end_ns, units.time(flow.stop))
-    starts_ns = _arrivals_ns(time_distribution(flow.arrivals), (units.time(flow.start), until_ns), label)
+    starts_ns = _sampled_ns(time_distribution(flow.arrivals), units.time(flow.start), until_ns, label)
     if len(starts_ns) > MOST_ARRIVALS:
         raise TussleError(f"arrivals: more than {MOST_ARRIVALS} flows; give more time between them")
     return starts_ns
 
 
 @lru_cache(maxsize=64)
-def _arrivals_ns(gaps: Distribution, between: tuple[int, int], label: str) -> tuple[int, ...]:
+def _sampled_ns(gaps: Distribution, from_ns: int, until_ns: int, label: str) -> tuple[int, ...]:
     """Sample the arrivals between two times; stop at one more than the limit."""
-    at_ns, until_ns = between
+    at_ns = from_ns
     starts_ns: list[int] = []
     while len(starts_ns) <= MOST_ARRIVALS:
         at_ns += max(_LEAST_GAP_NS, sample(gaps, f"{label}/arrival/{len(starts_ns)}"))
@@ -50,9 +49,8 @@ def _arrivals_ns(gaps: Distribution, between: tuple[int, int], label: str) -> tu
     return tuple(starts_ns)
 
 
-def arrival_problems(flow: Flow, at: tuple[Scenario, str]) -> Iterator[Problem]:
-    """Check arrivals in a flow table without axes; `at` is its scenario and its key."""
-    scenario, where = at
+def arrival_problems(flow: Flow, scenario: Scenario, where: str) -> Iterator[Problem]:
+    """Check arrivals in a flow table without axes; `where` is its key in the scenario."""
     if flow.arrivals is None:
         return
     if flow.bytes is None:
@@ -64,7 +62,7 @@ def arrival_problems(flow: Flow, at: tuple[Scenario, str]) -> Iterator[Problem]:
     if units.time(scenario.start_jitter):
         yield Problem("start_jitter", "arrivals are random already; leave start_jitter out")
     try:
-        foreseen = len(arrivals_ns(flow, (units.time(scenario.duration), f"0/{where}")))
+        foreseen = len(arrivals_ns(flow, units.time(scenario.duration), f"0/{where}"))
     except TussleError:
         foreseen = MOST_ARRIVALS
     if foreseen > _MOST_FORESEEN:

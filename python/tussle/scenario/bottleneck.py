@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-NAME = "bottleneck"
+BOTTLENECK = "bottleneck"
 """The name of the bottleneck in runs that are made from scenarios."""
 
 _PACKET_BYTES = 1500
@@ -30,7 +30,7 @@ class Bottleneck:
     def of_run(cls, run: Mapping[str, Any]) -> Bottleneck:
         """Return the bottleneck of a run that an engine receives."""
         elements = {element["name"]: element for element in run["elements"]}
-        forward, reverse = elements.get(NAME), elements.get(f"{NAME}-reverse", {})
+        forward, reverse = elements.get(BOTTLENECK), elements.get(f"{BOTTLENECK}-reverse", {})
         if forward is None:
             return cls(None, None, None)
         base_rtt_ns = forward["delay_ns"] + reverse.get("delay_ns", 0)

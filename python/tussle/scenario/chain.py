@@ -96,9 +96,8 @@ def chain_problems(path: Path, packet_bytes: int) -> Iterator[Problem]:
                 yield Problem(f"path.links.{index}", f"queue.{problem.where}: {problem.what}")
 
 
-def way_problems(flow: Flow, at: tuple[Path, str]) -> Iterator[Problem]:
-    """Check the links at which a flow enters and leaves; `at` is its completed path and its key."""
-    path, where = at
+def span_problems(flow: Flow, path: Path, where: str) -> Iterator[Problem]:
+    """Check the links at which a flow enters and leaves; `path` is its completed path, `where` its key."""
     count = 1 + len(path.links or ())
     first, last = _span(flow, count)
     for name, number in (("enters", first), ("leaves", last)):

@@ -149,7 +149,7 @@ def _text_like(example: str) -> WithJsonSchema:
 
 _LEAST_QUANTUM_BYTES = 256
 _MOST_QUANTUM_BYTES = 1 << 20
-"""Both as in Linux."""
+"""Bounds of a quantum, as in Linux."""
 
 
 def _a_turn(size_bytes: object) -> str | None:

@@ -73,9 +73,8 @@ def _bus(name: str, rate: object, ring: object) -> Element:
     }
 
 
-def bus_problems(flow: Flow, at: tuple[Path, str]) -> Iterator[Problem]:
-    """Check the routers of a flow without axes; `at` is its completed path and its key."""
-    path, where = at
+def bus_problems(flow: Flow, path: Path, where: str) -> Iterator[Problem]:
+    """Check the routers of a flow without axes; `path` is its completed path, and `where` its key."""
     if path.ring is not None and path.bus is None:
         yield Problem("path.ring", "the path has no bus; give path.bus")
     if not flow.between_routers:

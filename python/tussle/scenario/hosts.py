@@ -7,7 +7,7 @@ from pydantic import BeforeValidator
 
 from tussle import units
 from tussle.errors import nearest, shown
-from tussle.host_profiles import USUAL, host_profiles
+from tussle.host_profiles import DEFAULT_PROFILE, host_profiles
 from tussle.scenario.axes import written
 from tussle.scenario.fields import (
     AdvWinScale,
@@ -186,7 +186,7 @@ class Hosts(Table):
     def settings(self, below: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return every setting that has a value, over those `below`; a profile replaces them."""
         given = self.model_dump(exclude_none=True)
-        profile = given.pop("profile", None if below is not None else USUAL)
+        profile = given.pop("profile", None if below is not None else DEFAULT_PROFILE)
         return {**(host_profiles()[profile].values if profile else below or {}), **given}
 
 
@@ -196,7 +196,7 @@ def hosts_in_words(hosts: Hosts, flows: Iterable[tuple[Hosts | None, Hosts | Non
     >>> hosts_in_words(Hosts(profile="linux-2.6.24", hz=[100, 250]), [(Hosts(tlp=False), None)])
     'linux-2.6.24, hz = 100 or 250; flow 0, sender: tlp = false'
     """
-    words = [_in_words(hosts, USUAL)]
+    words = [_in_words(hosts, DEFAULT_PROFILE)]
     for index, ends in enumerate(flows):
         for end, own in zip(("sender", "receiver"), ends, strict=True):
             if own is not None and (changed := _in_words(own, "")):

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from tussle import units
 from tussle.profiles import profiles
+from tussle.scenario.bottleneck import BOTTLENECK
 from tussle.scenario.buffers import Link
 from tussle.scenario.distributions import run_distribution, time_distribution
 from tussle.scenario.elements import element_problems, run_elements
@@ -147,16 +148,14 @@ def path_elements(path: Path) -> tuple[list[Element], list[Element]]:
     backward = (
         _bottleneck(reverse, _link(reverse, path.rtt)) | {"delay_ns": base.reverse_ns} | reverse_changes
     )
-    return _around({"name": "bottleneck"} | forward, path), _around(
-        {"name": "bottleneck-reverse"} | backward, reverse
-    )
+    return _around(forward, path, ""), _around(backward, reverse, "-reverse")
 
 
-def _around(bottleneck: Element, direction: Path | Reverse) -> list[Element]:
-    """Return the bottleneck with the elements before and after it."""
-    suffix = bottleneck["name"].removeprefix("bottleneck")
+def _around(bottleneck: Element, direction: Path | Reverse, suffix: str) -> list[Element]:
+    """Return the bottleneck with the elements before and after it; all names end in `suffix`."""
+    named = {"name": f"{BOTTLENECK}{suffix}"} | bottleneck
     elements = run_elements(direction.elements or (), suffix)
-    return [*_loss(f"loss{suffix}", direction.loss), *elements.before, bottleneck, *elements.after]
+    return [*_loss(f"loss{suffix}", direction.loss), *elements.before, named, *elements.after]
 
 
 def _bottleneck(direction: Path | Reverse, link: Link) -> Element:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from tussle import units
 from tussle.catalog import catalog
 from tussle.errors import shown, unknown
-from tussle.host_profiles import USUAL
+from tussle.host_profiles import DEFAULT_PROFILE
 from tussle.own_algorithms import is_own
 from tussle.run_checks import run_checks
 from tussle.scenario.applications import (
@@ -24,7 +24,7 @@ from tussle.scenario.applications import (
 )
 from tussle.scenario.arrivals import arrival_problems, arrivals_ns
 from tussle.scenario.axes import MOST_RUNS, combinations, combinations_count
-from tussle.scenario.chain import chain_problems, further_elements, way_problems, ways
+from tussle.scenario.chain import chain_problems, further_elements, span_problems, ways
 from tussle.scenario.distributions import size_distribution
 from tussle.scenario.elements import misplaced_element_settings
 from tussle.scenario.fields import UDP
@@ -176,11 +176,11 @@ def _point_problems(scenario: Scenario) -> Iterator[Problem]:
         problem for index in range(len(scenario.flows)) for problem in _timing_problems(scenario, index)
     ]
     yield from timing or _steady_problems(scenario)
-    yield from host_problems(hosts, USUAL, hosts.settings(), "hosts")
+    yield from host_problems(hosts, DEFAULT_PROFILE, hosts.settings(), "hosts")
     for index, flow in enumerate(scenario.flows):
         for end in ("sender", "receiver"):
             if host := getattr(flow, end):
-                below = str(hosts.profile or USUAL)
+                below = str(hosts.profile or DEFAULT_PROFILE)
                 settings = settings_of_end(hosts, host)
                 yield from host_problems(host, below, settings, f"flows.{index}.{end}")
         if flow.algorithm == UDP:
@@ -189,12 +189,12 @@ def _point_problems(scenario: Scenario) -> Iterator[Problem]:
         yield from _parameter_problems(flow, f"flows.{index}.parameters")
         yield from _size_problems(flow, f"flows.{index}", segment_bytes(hosts, flow))
         yield from application_problems(flow, f"flows.{index}")
-        yield from way_problems(flow, (path, f"flows.{index}"))
-        yield from bus_problems(flow, (path, f"flows.{index}"))
+        yield from span_problems(flow, path, f"flows.{index}")
+        yield from bus_problems(flow, path, f"flows.{index}")
     arriving = [
         problem
         for index, flow in enumerate(scenario.flows)
-        for problem in arrival_problems(flow, (scenario, f"flows.{index}"))
+        for problem in arrival_problems(flow, scenario, f"flows.{index}")
     ]
     yield from arriving
     senders = [] if arriving else senders_of(scenario, seed=0)
@@ -261,7 +261,7 @@ def senders_of(scenario: Scenario, seed: int) -> list[Sender]:
         if flow.arrivals is None:
             starts_ns = (units.time(flow.start),) * cast("int", flow.count)
         else:
-            starts_ns = arrivals_ns(flow, (units.time(scenario.duration), f"{seed}/{where}"))
+            starts_ns = arrivals_ns(flow, units.time(scenario.duration), f"{seed}/{where}")
         is_alone = flow.arrivals is None and flow.count == 1
         for number, start_ns in enumerate(starts_ns):
             given = flow.name if is_alone else f"{flow.name}-{number}"

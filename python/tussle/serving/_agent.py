@@ -14,7 +14,7 @@ from tussle.kernel.agent import agent
 
 _LOOKS_S = 0.1
 """Interval of checks for Ctrl-C: the kernel may deliver it to another thread than the waiting one."""
-_PATIENCE_S = 10.0
+_TIMEOUT_S = 10.0
 """Time for an agent to end after its input has ended."""
 
 
@@ -51,7 +51,7 @@ class Agent:
     ) -> None:
         self.end()
         try:
-            self._process.wait(_PATIENCE_S)
+            self._process.wait(_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -18,6 +18,7 @@ _MOST_FIGURE = 1e16
 _AHEAD_S = 10.0
 """Largest time of a row before the start of its flow, or after its end: clocks differ by less."""
 _MOST_NAME_BYTES = 64
+_CLOCK_COLUMNS = ("clock_offset_s", "clock_offset_error_s")
 _MOST_OFFSET_S = 1e11
 
 
@@ -94,7 +95,7 @@ def _of_validity(validity: pl.DataFrame) -> Iterator[tuple[int, str]]:
     for name, dtype in validity.schema.items():
         column = pl.col(name)
         if dtype.is_float():
-            most = _MOST_OFFSET_S if name.startswith("clock_") else _MOST_FIGURE
+            most = _MOST_OFFSET_S if name in _CLOCK_COLUMNS else _MOST_FIGURE
             broken = ~column.is_between(-most, most)
         elif dtype in (pl.String, pl.Categorical) or dtype == pl.Enum:
             if name == "shortfall":

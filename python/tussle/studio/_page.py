@@ -15,9 +15,10 @@ from tussle.catalog import catalog
 from tussle.dataset.files import write_whole
 from tussle.errors import TussleError
 from tussle.figures import algorithm_colour
+from tussle.scenario import queue_kinds
 from tussle.studio._module import packed_module
 
-QUEUES = ("fifo", "codel", "fq_codel", "pie", "fq_pie", "cake", "dualpi2", "sfq")
+QUEUES = tuple(kind for kind, table in queue_kinds.QUEUES.by_name.items() if not table(kind=kind).missing())
 """Queues that need no setting but their limit."""
 _SCRIPTS = ("simulator.js", "scenario.js", "charts.js", "studio.js")
 

@@ -57,7 +57,7 @@ class CaseResult(_Record):
     """Lower end of the 95 % interval of the distance to the limit, positive where the claim holds."""
     distance_high: float | None
     references: dict[str, Number]
-    """The same value with each reference in the candidate's place."""
+    """Value of each reference in the candidate's place, by its name."""
 
 
 class CriterionResult(_Record):

@@ -52,7 +52,7 @@ class Claim(Predicate):
     flows: str = ""
     """Beginning of the names of the flows that count; by default all."""
     combine: Literal["mean", "min", "max", "sum", "p95"] = "mean"
-    """How the values of several flows become one."""
+    """The function that combines the values of several flows into one."""
     bound: float | None = None
     reference: str | None = None
     """The algorithm that runs in the candidate's place for comparison; "any": the reference with the most
@@ -85,11 +85,11 @@ class Criterion(Strict):
     says: str
     """The criterion in our own words."""
     threshold: str = ""
-    """Where the threshold comes from; empty: the document gives none, and it is ours."""
+    """The source of the threshold; empty: the document gives none, and it is ours."""
     not_applicable: str = ""
-    """Why the criterion does not apply."""
+    """The reason why the criterion does not apply."""
     not_testable: str = ""
-    """Why Tussle cannot test it, or which part of it."""
+    """The reason why Tussle cannot test the criterion, or a part of it."""
     claims: tuple[Claim, ...] = ()
 
     @model_validator(mode="after")

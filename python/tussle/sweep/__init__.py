@@ -168,7 +168,7 @@ def _check(chosen: Engine, pending: Iterable[PlannedRun]) -> None:
 
 def _refuse_crowd(settings: SweepSettings) -> None:
     """Raise TussleError when more runs at a time are requested than the engine allows."""
-    most = settings.engine.at_once
+    most = settings.engine.max_parallel_runs
     if settings.cluster is not None and settings.workers is not None:
         raise TussleError("--workers: the cluster's workers decide the number of parallel runs; leave it out")
     if most is not None and settings.cluster is not None:
@@ -203,7 +203,7 @@ def _execute(pending: Sequence[PlannedRun], partial: Partial, means: _Means) -> 
 @contextmanager
 def _dispatch(runs: int, means: _Means) -> Iterator[Dispatch]:
     settings, cluster = means.settings, means.cluster
-    workers = min(settings.workers or settings.engine.at_once or available_cores(), runs)
+    workers = min(settings.workers or settings.engine.max_parallel_runs or available_cores(), runs)
     # Twice as many tasks as workers, so that none waits for this process.
     limits = Limits(lambda: 2 * workers, _MOST_RUNS_A_TASK)
     if cluster is not None:

@@ -21,7 +21,7 @@ from tussle.errors import TussleError
 from tussle.own_algorithms import files_sha256
 from tussle.sweep.dispatch import ExecutorLostError, TaskLostError
 
-_PATIENCE_S = 10
+_TIMEOUT_S = 10
 """Time limit for a scheduler to answer, and for the first worker."""
 _GLANCE_S = 0.1
 _WITHOUT_WORKERS_S = 600
@@ -179,7 +179,7 @@ def _client(address: str) -> Any:
         # since notebooks have an event loop of their own.
         with ThreadPoolExecutor(1) as thread:
             thread.submit(asyncio.run, _knock(found)).result()
-        return Client(found, timeout=_PATIENCE_S, set_as_default=False)
+        return Client(found, timeout=_TIMEOUT_S, set_as_default=False)
     except Exception as error:
         # The type of the exception depends on the kind of address.
         reason = str(error).partition("\n")[0] or type(error).__name__
@@ -191,7 +191,7 @@ def _client(address: str) -> Any:
 
 def _in_file(file: Path) -> str:
     """Return the address in a scheduler's file, which the scheduler does not write atomically."""
-    give_up = time.monotonic() + _PATIENCE_S
+    give_up = time.monotonic() + _TIMEOUT_S
     while True:
         try:
             return json.loads(file.read_text("utf-8"))["address"]
@@ -206,16 +206,16 @@ async def _knock(address: str) -> None:
     from distributed import Security
     from distributed.comm.core import connect
 
-    comm = await connect(address, timeout=_PATIENCE_S, **Security().get_connection_args("client"))
+    comm = await connect(address, timeout=_TIMEOUT_S, **Security().get_connection_args("client"))
     comm.abort()
 
 
 def _wait_for_a_worker(client: Any, address: str) -> None:
     try:
-        client.wait_for_workers(1, timeout=_PATIENCE_S)
+        client.wait_for_workers(1, timeout=_TIMEOUT_S)
     except TimeoutError as error:
         raise TussleError(
-            f"--cluster {address}: the scheduler has no workers, and none came within {_PATIENCE_S} s; start "
+            f"--cluster {address}: the scheduler has no workers, and none came within {_TIMEOUT_S} s; start "
             f"some, on any machine: dask worker {client.scheduler.address}"
         ) from error
 

@@ -34,7 +34,7 @@ def runs_of(scenario: Scenario, engine: Engine) -> list[PlannedRun]:
                     index=point * repetitions + planned.repetition,
                     point=point,
                     axes={**planned.axes, engine.axis: value},
-                    run=engine.choosing(planned.run, value),
+                    run=engine.with_variant(planned.run, value),
                 )
             )
     return sorted(found, key=lambda planned: planned.index)

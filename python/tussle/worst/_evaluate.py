@@ -42,7 +42,7 @@ class Execution:
     def sweep(self, engine: Engine | None = None) -> SweepSettings:
         """Return the settings of a sweep, on another engine if one is given."""
         chosen = engine or self.engine
-        executor = self.executor if chosen.at_once is None and self.cluster is None else None
+        executor = self.executor if chosen.max_parallel_runs is None and self.cluster is None else None
         return SweepSettings(
             workers=None if self.cluster else self.workers,
             engine=chosen,

@@ -34,7 +34,7 @@ class Checked:
     engine: str
     values: tuple[float, ...]
     problem: str = ""
-    """Why the engine could not execute the case."""
+    """The reason why the engine could not execute the case."""
 
 
 @dataclass(frozen=True)

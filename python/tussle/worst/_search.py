@@ -46,8 +46,8 @@ _FINALISTS = 5
 """Worst scenarios of the search that are repeated with other seeds, so that luck does not choose."""
 _REPETITIONS = 10
 _REPETITIONS_OF_CHECK = 3
-_USUAL = {"baseline": False, "cases": [], "record": {"samples": "100 ms", "events": False}}
-_USUAL_OF_A_FLOW = {"count": 1, "start": "0 s"}
+_DEFAULTS = {"baseline": False, "cases": [], "record": {"samples": "100 ms", "events": False}}
+_FLOW_DEFAULTS = {"count": 1, "start": "0 s"}
 _STANDARDS = ("reno", "cubic")
 
 
@@ -155,10 +155,11 @@ def _searched(request: Request, evaluator: Evaluator, partial: Path) -> tuple[Re
         lambda each: evaluator.reliable(each, problem.seed + 1),
     )
     request.say("repetitions and comparison")
-    compared, scenario = _compared(problem, simplest, (evaluator.execution, partial))
+    compared, scenario = _compared(problem, simplest, evaluator.execution, partial)
     request.say("checks")
     checked = tuple(
-        _checked(problem, scenario, each, (evaluator.execution, partial)) for each in request.checks
+        _checked(problem, scenario, evaluator.execution, engine=each, folder=partial)
+        for each in request.checks
     )
     result = Result(
         problem=problem,
@@ -189,14 +190,13 @@ def _tidy(problem: Problem, values: Settings) -> Scenario:
 
 
 def _compared(
-    problem: Problem, values: Settings, at: tuple[Execution, Path]
+    problem: Problem, values: Settings, execution: Execution, folder: Path
 ) -> tuple[tuple[Compared, ...], Scenario]:
-    """Run the case with the tested algorithm and with the standard ones in its place."""
+    """Run the case with the tested algorithm and with the standard ones; its results go below `folder`."""
     scenario = _tidy(problem, values)
     pairs = list(dict.fromkeys([*problem.pairs, *(_like(problem, name) for name in _STANDARDS)]))
     case = _with_pairs(problem, scenario, pairs)
-    execution, partial = at
-    dataset = _swept(case, partial / _RESULTS / CASE, execution, execution.engine)
+    dataset = _swept(case, folder / _RESULTS / CASE, execution, execution.engine)
     found = []
     for index, badness in enumerate(badness_by_pair(problem, dataset, pairs)[0]):
         known = [value for value in badness.values() if value is not None]
@@ -234,13 +234,14 @@ def _label(pair: Pair) -> str:
     return f"{first} beside {second}" if second else first
 
 
-def _checked(problem: Problem, scenario: Scenario, engine: Engine, at: tuple[Execution, Path]) -> Checked:
-    """Run the case on another engine."""
-    execution, partial = at
+def _checked(
+    problem: Problem, scenario: Scenario, execution: Execution, *, engine: Engine, folder: Path
+) -> Checked:
+    """Run the case on another engine; its results go below `folder`."""
     tables = {**scenario.to_dict(), "repetitions": _REPETITIONS_OF_CHECK}
     case = _with_pairs(problem, problem.checked(tables), problem.pairs)
     try:
-        dataset = _swept(case, partial / _RESULTS / f"{CASE}-{engine.name}", execution, engine)
+        dataset = _swept(case, folder / _RESULTS / f"{CASE}-{engine.name}", execution, engine)
     except TussleError as error:
         return Checked(engine.name, (), str(error).splitlines()[0])
     found = badness_by_pair(problem, dataset, problem.pairs)[0][0]
@@ -278,12 +279,12 @@ def _comment(problem: Problem) -> str:
 def _toml(scenario: Scenario, comment: str) -> str:
     """Return the text of a file, without settings that are the default."""
     tables = scenario.to_dict()
-    for key, usual in _USUAL.items():
-        if tables.get(key) == usual:
+    for key, default in _DEFAULTS.items():
+        if tables.get(key) == default:
             del tables[key]
     for flow in tables["flows"]:
-        for key, usual in _USUAL_OF_A_FLOW.items():
-            if flow.get(key) == usual:
+        for key, default in _FLOW_DEFAULTS.items():
+            if flow.get(key) == default:
                 del flow[key]
     return comment + tomlkit.dumps(tables)
 

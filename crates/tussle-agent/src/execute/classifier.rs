@@ -9,7 +9,7 @@ use netlink_packet_route::tc::{
     TcAttribute, TcBpfFlags, TcFilterBpf, TcFilterBpfOption, TcHandle, TcMessage, TcOption,
 };
 
-use super::namespace::enter;
+use crate::namespace::enter;
 use crate::netlink::{Netlink, index};
 use crate::network::LossProgram;
 use crate::sys::{self, Word};

@@ -5,7 +5,6 @@ pub(crate) mod clock;
 pub(crate) mod counters;
 mod driver;
 mod links;
-pub(crate) mod namespace;
 mod observer;
 mod offloads;
 mod qdiscs;

@@ -4,9 +4,9 @@
 //! behind a network card.
 
 use anyhow::{Context, ensure};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use tussle_core::run::Host;
 
-use super::traffic::tcp_socket;
 use crate::netlink::{self, Netlink};
 use crate::sys;
 
@@ -39,7 +39,8 @@ pub(super) fn pass_single_packets(device: &str) -> anyhow::Result<()> {
 }
 
 fn set(device: &str, Feature { name, get, set }: &Feature, is_on: bool) -> anyhow::Result<()> {
-    let socket = tcp_socket()?;
+    let socket =
+        socket(AddressFamily::Inet, SockType::Datagram, SockFlag::empty(), None).context("a socket")?;
     let read = || sys::ethtool(&socket, device, *get).with_context(|| format!("reading {name} of {device}"));
     let wanted = u32::from(is_on);
     if read()? != wanted {

@@ -5,14 +5,13 @@ use std::fs::File;
 use std::io::IoSliceMut;
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use crate::namespace::enter;
 use anyhow::{Context, bail};
 use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload, NlasIterator};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcFqCodelXstats, TcHandle, TcMessage, TcStats2, TcXstats};
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{self, AddressFamily, MsgFlags, MultiHeaders, SockFlag, SockProtocol, SockType};
-
-use super::namespace::enter;
 
 /// Size of the buffer for a message of the kernel.
 const ANSWER_BYTES: usize = 32 * 1024;

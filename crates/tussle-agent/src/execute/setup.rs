@@ -14,11 +14,11 @@ use nix::sched::{CloneFlags, unshare};
 use tussle_core::Run;
 
 use super::driver::Driver;
-use super::namespace::{self, enter, open, set};
 use super::tun::{BURST_PACKETS, Tun};
 use super::tunnels::TunnelEnds;
 use super::{Environment, classifier, offloads};
 use crate::host_settings;
+use crate::namespace::{self, enter, open, set};
 use crate::netlink;
 use crate::netlink::Netlink;
 use crate::network::{

@@ -11,9 +11,9 @@ use super::tunnels::Tunnels;
 /// Handle of the simulator's elements of a run.
 #[derive(Clone, Debug)]
 pub(crate) enum SimulatedElements {
-    /// Between TUN devices.
+    /// Elements between TUN devices.
     Tunnels(Tunnels),
-    /// In the guest's kernel.
+    /// Elements in the guest's kernel.
     Driver(Driver),
 }
 

@@ -23,11 +23,11 @@ use tussle_core::run::{Ends, FlowSpec, Host};
 
 use super::clock::Clock;
 use super::counters::Netstat;
-use super::namespace::{self, enter};
 use super::setup::Hosts;
 use crate::algorithms::{self, algorithm_of};
+use crate::namespace::{self, enter};
 use crate::network::buffers::{self, ReceiveBuffer};
-use crate::network::{Network, PORT, USUAL_PACKET_BYTES, receiver_address, sender_address};
+use crate::network::{DEFAULT_PACKET_BYTES, Network, PORT, receiver_address, sender_address};
 use crate::sys;
 use crate::tcp_info::TcpInfo;
 use crate::validity::{HostLoad, Validity};
@@ -96,8 +96,8 @@ pub(crate) struct Receiver {
     token: Option<Token>,
     accepted: OnceLock<OwnedFd>,
     completed_ns: OnceLock<u64>,
-    /// Unread bytes at which the reader is woken.
-    patience_bytes: i32,
+    /// Unread bytes at which the reader is woken (`SO_RCVLOWAT`).
+    lowat_bytes: i32,
     /// Largest receive window in bytes, if the run gives one.
     window_bytes: Option<i32>,
     log: Arc<FlowLog>,
@@ -176,9 +176,9 @@ impl Sender {
         Ok(Sender { spec: spec.clone(), schedule, opens_ns: spec.start_ns, socket, token: None, log })
     }
 
-    /// Opens a sender's socket over an existing network, for the family of `kind`.
-    pub(crate) fn open(spec: &FlowSpec, seed: u64, kind: SocketAddr, token: Token) -> anyhow::Result<Sender> {
-        let socket = socket_for(kind)?;
+    /// Opens a sender's socket over an existing network, for the address family of `peer`.
+    pub(crate) fn open(spec: &FlowSpec, seed: u64, peer: SocketAddr, token: Token) -> anyhow::Result<Sender> {
+        let socket = socket_for(peer)?;
         set_algorithm(&socket, &spec.algorithm)?;
         limit_unsent(&socket)?;
         set_sender_options(&socket, spec, HEADER_BYTES)?;
@@ -191,7 +191,7 @@ impl Sender {
         self.log.problem()
     }
 
-    /// Messages of the flow, as [`Flow::messages`].
+    /// Times in ns of the run at which chunks were written (`request`) or had arrived (`response`).
     pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
         self.log.messages()
     }
@@ -226,7 +226,7 @@ impl Receiver {
             token: None,
             accepted: OnceLock::new(),
             completed_ns: OnceLock::new(),
-            patience_bytes: patience_bytes(spec, &Host::default()),
+            lowat_bytes: lowat_bytes(spec, &Host::default()),
             window_bytes: spec.receive_window_bytes.map(as_option),
             log,
         })
@@ -266,7 +266,7 @@ impl Receiver {
         self.log.problem()
     }
 
-    /// Messages of the flow, as [`Flow::messages`].
+    /// Times in ns of the run at which chunks were written (`request`) or had arrived (`response`).
     pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
         self.log.messages()
     }
@@ -290,7 +290,7 @@ impl Receiver {
                 Err(problem) => return Err(problem).context("accepting"),
             };
             let Some(token) = self.token else { return Ok(Some(socket)) };
-            if shows(&socket, token)? {
+            if shows_token(&socket, token)? {
                 return Ok(Some(socket));
             }
         }
@@ -339,7 +339,7 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
                     ..Sender::new(spec, run.seed, sender, Arc::clone(&log))?
                 }),
                 receiver: Arc::new(Receiver {
-                    patience_bytes: patience_bytes(spec, &ends.receiver),
+                    lowat_bytes: lowat_bytes(spec, &ends.receiver),
                     // With `rmem`, the window is what the buffer allows.
                     window_bytes: match ends.receiver.rmem {
                         None => spec.receive_window_bytes.map(as_option),
@@ -381,9 +381,9 @@ pub(crate) fn start_sender(sender: Arc<Sender>, to: SocketAddr, clock: Clock) {
     std::thread::spawn(move || sender.log.outcome(send(&sender, to, clock)));
 }
 
-/// Unread bytes at which the reader of a flow is woken: by the first one where they matter. Elsewhere, reading is rare,
-/// because it costs time. Unread bytes reduce a limited window, and what is read in a round trip decides how a buffer grows.
-fn patience_bytes(spec: &FlowSpec, host: &Host) -> i32 {
+/// Unread bytes at which the reader of a flow is woken (`SO_RCVLOWAT`): one where unread bytes reduce a limited window, or
+/// where the buffer grows with what is read in a round trip; elsewhere many, because reading costs time.
+fn lowat_bytes(spec: &FlowSpec, host: &Host) -> i32 {
     if spec.receive_window_bytes.is_some() || host.rmem.is_some() { 1 } else { READ_BYTES }
 }
 
@@ -421,7 +421,7 @@ fn listener(index: usize, spec: &FlowSpec, buffer: ReceiveBuffer) -> anyhow::Res
 }
 
 /// Whether the first bytes of a connection are the token, within its time limit.
-fn shows(socket: &OwnedFd, token: Token) -> anyhow::Result<bool> {
+fn shows_token(socket: &OwnedFd, token: Token) -> anyhow::Result<bool> {
     socket::setsockopt(socket, sockopt::ReceiveTimeout, &TimeVal::new(TOKEN_S, 0))?;
     let mut shown = Token::default();
     let read = socket::recv(socket.as_raw_fd(), &mut shown, MsgFlags::MSG_WAITALL);
@@ -429,8 +429,8 @@ fn shows(socket: &OwnedFd, token: Token) -> anyhow::Result<bool> {
     Ok(read == Ok(TOKEN_BYTES) && shown == token)
 }
 
-fn socket_for(kind: SocketAddr) -> anyhow::Result<OwnedFd> {
-    let family = if kind.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+fn socket_for(address: SocketAddr) -> anyhow::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     socket::socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).context("a socket")
 }
 
@@ -453,7 +453,7 @@ fn limit_unsent(socket: &OwnedFd) -> anyhow::Result<()> {
 }
 
 fn set_sender_options(socket: &OwnedFd, spec: &FlowSpec, header_bytes: u32) -> anyhow::Result<()> {
-    if spec.mss_bytes != USUAL_PACKET_BYTES - header_bytes {
+    if spec.mss_bytes != DEFAULT_PACKET_BYTES - header_bytes {
         let bytes = spec.mss_bytes + header_bytes - PLAIN_HEADER_BYTES;
         let bytes = i32::try_from(bytes).context("the segment size")?;
         sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, bytes).context("the segment size")?;
@@ -496,7 +496,7 @@ fn send(flow: &Sender, to: SocketAddr, clock: Clock) -> anyhow::Result<()> {
     }
     let written = match &flow.schedule {
         None => write(flow, flow.spec.bytes.unwrap_or(u64::MAX))?,
-        Some(schedule) => write_by(schedule.clone(), flow, clock)?,
+        Some(schedule) => write_on_schedule(schedule.clone(), flow, clock)?,
     };
     match written {
         WriteOutcome::Complete => flow.stop(),
@@ -505,7 +505,7 @@ fn send(flow: &Sender, to: SocketAddr, clock: Clock) -> anyhow::Result<()> {
 }
 
 /// Writes at the times of a schedule, or as soon as the socket takes the data after them.
-fn write_by(mut schedule: Schedule, flow: &Sender, clock: Clock) -> anyhow::Result<WriteOutcome> {
+fn write_on_schedule(mut schedule: Schedule, flow: &Sender, clock: Clock) -> anyhow::Result<WriteOutcome> {
     loop {
         match schedule.proceed() {
             Next::Write { at, .. } if flow.spec.stop_ns.is_some_and(|stop_ns| stop_ns <= at.ns()) => {
@@ -567,14 +567,14 @@ fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
     let Some(socket) = flow.accept()? else { return Ok(()) };
     let socket = flow.accepted.get_or_init(|| socket);
     let expected = flow.spec.bytes.unwrap_or(u64::MAX);
-    let patience = flow.patience_bytes;
+    let lowat_bytes = flow.lowat_bytes;
     let mut buffer = vec![0; usize::try_from(READ_BYTES)? * 4];
     let mut received = 0;
     let mut message_end = flow.message_bytes.map_or(expected, |bytes| bytes.min(expected));
     let mut current = None;
     let mut window_bytes = flow.window_bytes;
     while received < expected {
-        let lowat = i32::try_from(message_end - received).map_or(patience, |left| left.min(patience));
+        let lowat = i32::try_from(message_end - received).map_or(lowat_bytes, |left| left.min(lowat_bytes));
         if current != Some(lowat) {
             sys::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, lowat)?;
             current = Some(lowat);

@@ -20,9 +20,9 @@ use tussle_core::util::rng::named_seed;
 
 use crate::execute::Environment;
 use crate::execute::clock::Clock;
-use crate::execute::namespace::{self, enter};
 use crate::execute::setup::{self, command};
 use crate::execute::tun::{BURST_PACKETS, Tun};
+use crate::namespace::{self, enter};
 use crate::network::{Datapath, Network, PORT, receiver_address, sender_address};
 
 /// Arrival of a packet: its time in ns, its size as an IP packet in bytes, and the index of its flow. The

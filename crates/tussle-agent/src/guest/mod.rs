@@ -12,7 +12,8 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use tussle_core::Run;
 
-use crate::execute::{Environment, namespace, setup, timeline, write};
+use crate::execute::{Environment, setup, timeline, write};
+use crate::namespace;
 use crate::network::{Datapath, Network};
 use crate::sys;
 

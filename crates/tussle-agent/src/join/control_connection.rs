@@ -30,7 +30,7 @@ pub(super) struct ControlConnection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadOutcome {
     Data,
-    /// Nothing has arrived yet; on a blocking connection, nothing before the deadline.
+    /// No data have arrived; on a blocking connection, none before the deadline.
     WouldBlock,
     Closed,
 }

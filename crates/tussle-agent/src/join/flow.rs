@@ -56,7 +56,7 @@ pub(super) struct Flow {
 /// Outcome of one turn of reading or writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TurnOutcome {
-    /// There may be more to read or write.
+    /// More data may be readable or writable.
     More,
     /// Everything is written; data in flight still arrive.
     AllWritten,

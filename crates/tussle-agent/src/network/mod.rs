@@ -47,7 +47,7 @@ impl Refusal {
 }
 
 /// Size of a full packet.
-pub(crate) const USUAL_PACKET_BYTES: u32 = 1500;
+pub(crate) const DEFAULT_PACKET_BYTES: u32 = 1500;
 
 /// The device of a host.
 pub(crate) const HOST_DEVICE: &str = "net";
@@ -383,7 +383,7 @@ fn element_context(run: &Run, element: usize) -> ElementContext {
 /// Size of the largest IP packet of a run, at least 1500 bytes.
 pub(crate) fn largest_packet_bytes(run: &Run) -> u32 {
     let bytes = |flow: &FlowSpec| run.ends(flow).header_bytes() + flow.mss_bytes;
-    run.flows.iter().map(bytes).fold(USUAL_PACKET_BYTES, u32::max)
+    run.flows.iter().map(bytes).fold(DEFAULT_PACKET_BYTES, u32::max)
 }
 
 fn entry_device(element: usize, number: usize) -> String {

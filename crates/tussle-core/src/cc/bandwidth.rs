@@ -43,7 +43,7 @@ impl Bandwidth {
         saturate(scaled.div_ceil(1 << SCALE_BITS))
     }
 
-    /// This bandwidth times `gain`, rounded down.
+    /// Returns this bandwidth times `gain`, rounded down.
     pub(super) fn times(self, gain: Gain) -> Bandwidth {
         Bandwidth(saturate((u64::from(self.0) * u64::from(gain.0)) >> 8))
     }

@@ -170,8 +170,8 @@ impl Copa {
         if rtts.is_queue_nearly_empty() || !self.may_compete {
             self.emptied = flow.now;
         }
-        let patience_us = EMPTY_ROUNDS * u64::from(flow.rtt.srtt_us().unwrap_or(u32::MAX));
-        if flow.now.since(self.emptied).us() > patience_us {
+        let empty_limit_us = EMPTY_ROUNDS * u64::from(flow.rtt.srtt_us().unwrap_or(u32::MAX));
+        if flow.now.since(self.emptied).us() > empty_limit_us {
             self.mode = Mode::Competitive;
         } else {
             self.mode = Mode::Default;

@@ -158,7 +158,7 @@ pub enum Recovery {
 /// ECN feedback, the weakest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EcnMode {
-    /// No feedback.
+    /// No ECN feedback.
     #[default]
     Off,
     /// One echo per round trip (RFC 3168).

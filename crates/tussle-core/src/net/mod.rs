@@ -1,6 +1,5 @@
 //! The network: packets, the elements of paths, and queue disciplines.
 
-pub(crate) mod device;
 pub mod packet;
 pub(crate) mod packet_buffer;
 pub mod path;

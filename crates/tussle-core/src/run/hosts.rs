@@ -14,9 +14,9 @@ pub struct Host {
     pub hz: u32,
     /// TCP timestamps (RFC 7323), and their origin. A connection has them if neither of its hosts refuses them.
     pub timestamps: Timestamps,
-    /// What the clock of timestamps is ahead of that of other hosts, in ms, such as the time since an earlier boot.
+    /// Lead of the timestamp clock over that of other hosts, in ms, such as the time since an earlier boot.
     pub clock_offset_ms: u32,
-    /// What the window of a sender grows with.
+    /// Unit by which the window of a sender grows: packets or ACKs.
     pub growth: Growth,
     /// Whether the host permits selective acknowledgements (RFC 2018; Linux: `tcp_sack`). A connection has them if both of
     /// its hosts permit them; otherwise the sender recovers by NewReno (RFC 6582).
@@ -53,7 +53,7 @@ pub struct Host {
     pub wmem: Option<SocketBuffer>,
     /// Whether a receive buffer grows with what the application reads in a round trip (Linux: `tcp_moderate_rcvbuf`).
     pub moderate_rcvbuf: bool,
-    /// How a receive buffer follows what the application reads.
+    /// Rule by which a receive buffer grows with the data that the application reads.
     pub rcvbuf_tuning: BufferTuning,
     /// Receive window of a new connection, in packets, if less than 64 kB (Linux: the route's `initrwnd`); `None`: 64 kB.
     pub initial_rwnd: Option<u32>,
@@ -109,29 +109,29 @@ pub enum Timestamps {
     /// A common origin on all hosts (Linux: `net.ipv4.tcp_timestamps = 2`, on hosts that booted at the same
     /// time).
     Synchronised,
-    /// None: the host neither offers nor accepts them (Linux: `net.ipv4.tcp_timestamps = 0`).
+    /// No timestamps: the host neither offers nor accepts them (Linux: `net.ipv4.tcp_timestamps = 0`).
     Off,
 }
 
-/// What the window of a sender grows with, outside of recovery.
+/// Unit by which the window of a sender grows outside of recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Growth {
-    /// With acknowledged packets (RFC 3465).
+    /// Acknowledged packets (RFC 3465).
     #[default]
     Packet,
-    /// With ACKs, however many packets they acknowledge (Linux before 3.10: `tcp_abc = 0`).
+    /// ACKs, however many packets they acknowledge (Linux before 3.10: `tcp_abc = 0`).
     Ack,
 }
 
-/// How a receive buffer follows what the application reads.
+/// Rule by which a receive buffer grows with the data that the application reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BufferTuning {
-    /// It holds twice what was read in a round trip, and more the faster that rises (Linux since 4.20).
+    /// Twice the data read in a round trip, and more if that number rises (Linux since 4.20).
     #[default]
     Rising,
-    /// It holds twice what was read in a round trip (Linux 2.6.7 to 3.13).
+    /// Twice the data read in a round trip (Linux 2.6.7 to 3.13).
     Twice,
 }
 
@@ -139,10 +139,10 @@ pub enum BufferTuning {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LossDetection {
-    /// By time: a packet is lost if one sent sufficiently later has arrived (RFC 8985).
+    /// Loss detection by time: a packet is lost if one sent sufficiently later has arrived (RFC 8985).
     #[default]
     Rack,
-    /// By count: a packet is lost if three packets above it have arrived (RFC 6675; Linux: `tcp_recovery = 0`).
+    /// Loss detection by count: a packet is lost if three packets above it have arrived (RFC 6675; Linux: `tcp_recovery = 0`).
     Rfc6675,
 }
 
@@ -280,7 +280,7 @@ impl Host {
 }
 
 impl SocketBuffer {
-    /// What is wrong with the sizes.
+    /// Problem with the sizes.
     fn problem(self) -> Option<String> {
         let SocketBuffer { min_bytes, default_bytes, max_bytes } = self;
         if min_bytes == 0 || min_bytes > default_bytes || default_bytes > max_bytes {

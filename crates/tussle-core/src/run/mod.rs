@@ -100,11 +100,11 @@ pub struct Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Sampling {
-    /// At the ends of the steady interval and of the run only.
+    /// Samples at the ends of the steady interval and of the run only.
     Off,
-    /// At every multiple of this time, in ns.
+    /// Samples at every multiple of this time, in ns.
     EveryNs(u64),
-    /// Whenever the window, ssthresh or state of a flow changes; links are sampled at the same times.
+    /// Samples whenever the window, ssthresh or state of a flow changes; links are sampled at the same times.
     Change,
 }
 
@@ -152,7 +152,7 @@ pub struct FlowSpec {
     /// Largest window that the receiver advertises, in bytes; `None`: twice the bytes that fill the path, at least 3 MiB.
     #[serde(default)]
     pub receive_window_bytes: Option<u64>,
-    /// Pair of hosts, for what the sender keeps of ended connections; `None`: a pair of its own.
+    /// Pair of hosts that share metrics of ended connections; `None`: a pair of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<u32>,
     /// Rate of the sending host's device, which is that of the flow's access link; `None`: a packet leaves the device at

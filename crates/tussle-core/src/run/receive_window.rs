@@ -8,8 +8,8 @@ const UNLIMITED_BYTES: u64 = 256 << 20;
 const PACKET_BYTES: u64 = 1500;
 const NS_PER_S: u128 = 1_000_000_000;
 
-/// Largest window of a Linux receiver with buffer auto-tuning: half of the 6 MiB in `tcp_rmem`.
-const USUAL_WINDOW_BYTES: u64 = 3 << 20;
+/// Smallest window that is chosen: the largest one of a Linux receiver with autotuning, half of the 6 MiB in `tcp_rmem`.
+const MIN_WINDOW_BYTES: u64 = 3 << 20;
 /// Largest window that TCP can advertise. [RFC 7323, 2.3](https://www.rfc-editor.org/rfc/rfc7323#section-2.3)
 const MAX_WINDOW_BYTES: u64 = 65_535 << 14;
 
@@ -17,7 +17,7 @@ const MAX_WINDOW_BYTES: u64 = 65_535 << 14;
 /// bytes that fill `path`, its forward and reverse path, so that the window never limits the flow.
 pub fn receive_window_bytes<'a>(flow: &FlowSpec, path: impl Iterator<Item = &'a ElementKind>) -> u64 {
     flow.receive_window_bytes
-        .unwrap_or_else(|| path_bytes(path).saturating_mul(2).clamp(USUAL_WINDOW_BYTES, MAX_WINDOW_BYTES))
+        .unwrap_or_else(|| path_bytes(path).saturating_mul(2).clamp(MIN_WINDOW_BYTES, MAX_WINDOW_BYTES))
 }
 
 /// Bytes in flight that fill a path and all its queues.

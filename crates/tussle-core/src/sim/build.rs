@@ -160,7 +160,7 @@ struct Topology<'a> {
     taps: Option<Taps>,
     /// Components on the path of each flow, concatenated.
     hops: Vec<u32>,
-    /// What senders keep of ended connections, by the pair of hosts.
+    /// Metrics of ended connections, by the pair of hosts.
     metrics: HashMap<u32, SharedMetrics>,
 }
 
@@ -178,7 +178,7 @@ impl<'a> Topology<'a> {
         let elements = path.map(|name| &run.elements[self.index_of[name.as_str()] as usize].kind);
         let ends = run.ends(spec);
         let window = if ends.receiver.rmem.is_some() {
-            LargestWindow::OfBuffer { fixed_bytes: spec.receive_window_bytes }
+            LargestWindow::FromBuffer { fixed_bytes: spec.receive_window_bytes }
         } else {
             LargestWindow::Bytes(receive_window_bytes(spec, elements))
         };

@@ -28,11 +28,11 @@ pub(super) struct TcpEndpoints {
 /// The receiving host of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReceiverHost {
-    /// Its settings.
+    /// Settings of the host.
     pub(super) host: Host,
-    /// Its largest receive window.
+    /// Largest receive window of the flow.
     pub(super) window: LargestWindow,
-    /// Offset of its timestamps.
+    /// Offset of the receiver's timestamps.
     pub(super) timestamp_offset_ms: u32,
 }
 

@@ -80,8 +80,8 @@ impl DelayedAck {
         self.quick = self.quick.max(packets);
     }
 
-    /// Acknowledges the next `packets` at once, because something is wrong.
-    pub(crate) fn on_trouble(&mut self, packets: u32) {
+    /// Acknowledges the next `packets` at once, after a sign of loss or congestion (Linux: `tcp_enter_quickack_mode`).
+    pub(crate) fn enter_quick_ack_mode(&mut self, packets: u32) {
         self.acknowledge_quickly(packets);
         self.wait = self.shortest;
     }

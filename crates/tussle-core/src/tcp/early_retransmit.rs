@@ -21,11 +21,11 @@ const SHORTEST_WAIT: Time = Time::from_ms(2);
 /// Time of an early retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Early {
-    /// None is called for.
-    No,
-    /// When the timer fires, unless an ACK shows that the packet was late.
+    /// No early retransmission.
+    Never,
+    /// Retransmission when the timer fires, unless an ACK shows that the packet was late.
     Later,
-    /// At once.
+    /// Retransmission at once.
     Now,
 }
 
@@ -47,7 +47,7 @@ impl Sender {
     /// Decides whether an ACK begins recovery early, and sets the timer if it begins later.
     pub(super) fn retransmit_early(&mut self, ece: bool) -> Early {
         if !self.setup.host.early_retransmit || !self.is_early_retransmit_due() {
-            return Early::No;
+            return Early::Never;
         }
         let now = self.flow.now;
         let quarter = Time::from_us(u64::from(self.flow.rtt.srtt_8us() >> 5));

@@ -1,15 +1,18 @@
 //! State of the sender that an algorithm may read, and the measurements of an ACK.
 
 use super::rtt::RttEstimator;
-use super::usage::INITIAL_WINDOW_PACKETS;
 use super::window_use::WindowUse;
 use crate::Time;
 use crate::cc::Control;
 
+/// Default window of a new connection, and after idle time.
+/// [RFC 6928, 2](https://www.rfc-editor.org/rfc/rfc6928#section-2)
+pub const INITIAL_WINDOW_PACKETS: u32 = 10;
+
 /// Congestion state of the sender, with Linux's names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// Nothing is wrong.
+    /// No sign of congestion, loss or reordering.
     #[default]
     Open,
     /// Packets arrived out of order or twice, perhaps because of a loss.
@@ -54,7 +57,7 @@ pub struct Flow {
     pub now: Time,
     /// Timer ticks per second (Linux: HZ).
     pub hz: u32,
-    /// What the sender's clock of timestamps is ahead, in ms; timestamps in ACKs are without it.
+    /// Lead of the sender's timestamp clock, in ms; timestamps in ACKs do not contain it.
     pub clock_offset_ms: u32,
     /// Payload of a full packet.
     pub mss_bytes: u32,

@@ -6,7 +6,7 @@ use crate::Time;
 /// Buffer that limits a sender; the later one has precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Limiting {
-    /// Neither.
+    /// No buffer.
     Nothing,
     /// The receive window is full, and there are packets to send.
     ReceiveWindow,

@@ -1,4 +1,5 @@
-//! What a host keeps of ended connections for later ones between the same two hosts (RFC 9040, temporal sharing).
+//! Metrics of ended connections, which a host keeps for later connections between the same two hosts (RFC 9040,
+//! temporal sharing).
 //!
 //! The rules are those of Linux with `tcp_no_metrics_save = 0` and `tcp_no_ssthresh_metrics_save = 0`, the only ones before
 //! 5.6: the slow start threshold, the RTT, which affects the first timeout alone, and the reordering.
@@ -17,7 +18,7 @@ const LIFETIME: Time = Time::from_secs(3600);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharedMetrics(Arc<Mutex<Option<Metrics>>>);
 
-/// What a host keeps of ended connections. Zero stands for an unknown value.
+/// Metrics of ended connections between two hosts. Zero means unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Metrics {
     /// Slow start threshold, in packets.

@@ -2,6 +2,7 @@
 
 mod ack_info;
 mod delack;
+mod device;
 mod early_retransmit;
 mod fack;
 mod flow;
@@ -36,7 +37,7 @@ mod usage;
 mod window_rtt;
 mod window_use;
 
-pub use flow::{Ack, Cause, Flow, Limit, Lost, RateSample, State};
+pub use flow::{Ack, Cause, Flow, INITIAL_WINDOW_PACKETS, Limit, Lost, RateSample, State};
 pub use limits::LimitedTimes;
 pub(crate) use metrics::SharedMetrics;
 pub use output::{Event, Outbox};
@@ -45,6 +46,5 @@ pub use receiver::{LargestWindow, Receiver, ReceiverSetup};
 pub use rtt::RttEstimator;
 pub use sender::{Counts, Sender, Setup};
 pub(crate) use timestamps::TimestampOffsets;
-pub use usage::INITIAL_WINDOW_PACKETS;
 pub(crate) use usage::current_ssthresh;
 pub use window_use::WindowUse;

@@ -28,7 +28,7 @@ const SINGLES_BIT_PER_S: u64 = 1_200_000;
 /// A sender does not wait if this part of the window has room (Linux: `tcp_tso_win_divisor`).
 const WINDOW_PARTS: u32 = 3;
 /// Longest time since the last transmission, and until the next ACK, for which a sender waits.
-const PATIENCE: Time = Time::from_ms(1);
+const MAX_DEFERRAL: Time = Time::from_ms(1);
 
 /// Offload state of a sender.
 #[derive(Clone, Debug, Default)]
@@ -63,10 +63,9 @@ pub(super) enum Push {
     Probe,
 }
 
-/// Whether a burst waits for the next ACK.
+/// Reason why a burst waits for the next ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wait {
-    No,
     ForWindow,
     ForReceiver,
 }
@@ -115,7 +114,7 @@ impl Sender {
         let has_more = self.flow.nxt < self.application.written;
         let longest = self.burst_limit();
         let mut sent = 0;
-        let mut waits = Wait::No;
+        let mut waits = None;
         let mut by_window = false;
         while self.flow.nxt < self.application.written && !self.is_paced_out() {
             let is_first = self.flow.packets_out() == 0 && self.flow.nxt < self.window_end;
@@ -134,7 +133,7 @@ impl Sender {
             let buffered = self.buffered();
             if buffered > 1 && push == Push::Pending {
                 waits = self.waits(buffered, longest);
-                if waits != Wait::No {
+                if waits.is_some() {
                     break;
                 }
             }
@@ -152,7 +151,7 @@ impl Sender {
             if by_window || self.limits.is_limited() {
                 self.limits.on_transmission(by_window, self.flow.now);
             }
-            self.after_transmission(sent, waits == Wait::ForWindow);
+            self.after_transmission(sent, waits == Some(Wait::ForWindow));
         }
         if push != Push::Probe {
             self.set_timer_after_transmission(sent);
@@ -211,14 +210,14 @@ impl Sender {
         offload.buffer_end.min(self.application.written) - nxt
     }
 
-    /// Whether a burst from `buffered` packets waits for the next ACK, which makes room for more of it (Linux:
+    /// Reason why a burst from `buffered` packets waits for the next ACK, which makes room for more of it (Linux:
     /// `tcp_tso_should_defer`).
-    fn waits(&self, buffered: u32, longest: u32) -> Wait {
+    fn waits(&self, buffered: u32, longest: u32) -> Option<Wait> {
         let flow = &self.flow;
         let paced = self.pacer.as_ref().filter(|pacer| pacer.pacing != Pacing::Off);
         let last_sent = paced.map_or(flow.last_sent, Pacer::next);
-        if flow.state >= State::Recovery || flow.now > last_sent + PATIENCE {
-            return Wait::No;
+        if flow.state >= State::Recovery || flow.now > last_sent + MAX_DEFERRAL {
+            return None;
         }
         let window = self.control.cwnd - flow.in_flight();
         let receiver = self.window_end - flow.nxt;
@@ -227,17 +226,17 @@ impl Sender {
         let is_sendable = room >= longest || (!is_last && room >= buffered);
         let usable = self.offered_packets.min(self.control.cwnd);
         if is_sendable || u64::from(room) * u64::from(WINDOW_PARTS) >= u64::from(usable) {
-            return Wait::No;
+            return None;
         }
         if flow.packets_out() == 0 || self.is_next_ack_far() {
-            return Wait::No;
+            return None;
         }
         if window < receiver && window <= buffered {
-            Wait::ForWindow
+            Some(Wait::ForWindow)
         } else if is_last && self.application.closed {
-            Wait::No
+            None
         } else {
-            Wait::ForReceiver
+            Some(Wait::ForReceiver)
         }
     }
 
@@ -246,7 +245,7 @@ impl Sender {
         let flow = &self.flow;
         let srtt = Time::from_ns(u64::from(flow.rtt.srtt_8us()) * 125);
         let expected = Time::from_us(self.board.get(flow.una).at_us) + srtt;
-        expected.since(flow.now) > PATIENCE.min(Time::from_ns(srtt.ns() / 2))
+        expected.since(flow.now) > MAX_DEFERRAL.min(Time::from_ns(srtt.ns() / 2))
     }
 
     /// Sends the next `packets` packets together.

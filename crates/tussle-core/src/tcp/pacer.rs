@@ -12,10 +12,10 @@ const SLOW_START_PERCENT: u64 = 200;
 /// Gain in congestion avoidance, in percent (Linux: `tcp_pacing_ca_ratio`).
 const AVOIDANCE_PERCENT: u64 = 120;
 
-/// What paces the packets of a sender (Linux: `sk_pacing_status`).
+/// Mechanism that paces the packets of a sender (Linux: `sk_pacing_status`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pacing {
-    /// Nothing; the pacing rate only limits what the device holds.
+    /// No pacing; the pacing rate only limits the data in the device.
     Off,
     /// The sender waits before it sends.
     Socket,

@@ -58,7 +58,7 @@ pub(crate) struct ReceiveBuffer {
 /// Round-trip time as a host measures it that only receives (Linux: `rcv_rtt_est`).
 #[derive(Clone, Debug, Default)]
 struct ReceiverRtt {
-    /// In eighths of a µs; zero before the first sample.
+    /// Smoothed RTT in eighths of a µs; zero before the first sample.
     rtt_8us: u32,
     /// Last timestamp that the sender echoed.
     echoed_ms: u32,
@@ -83,9 +83,9 @@ pub(crate) struct ReceiveBufferSetup {
 /// Place of a packet that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// The first one that was missing.
+    /// The first missing packet.
     InOrder,
-    /// A later one.
+    /// A later packet.
     OutOfOrder,
 }
 

@@ -56,9 +56,9 @@ pub struct ReceiverSetup {
 pub enum LargestWindow {
     /// A number of bytes, up to which the window grows by two segments for each packet.
     Bytes(u64),
-    /// What the buffer in the host's settings allows; an application that sets its size makes it a number of bytes.
-    OfBuffer {
-        /// Window that the application set.
+    /// The window of the receive buffer in the host's settings.
+    FromBuffer {
+        /// Window that the application set, which ends autotuning.
         fixed_bytes: Option<u64>,
     },
 }
@@ -113,7 +113,7 @@ pub struct Receiver {
     /// Whether the next ACK is sent at once: a gap was filled, or the sender has finished or reduced its
     /// window.
     ack_now: bool,
-    /// SACKs sent at once since `next` last changed.
+    /// SACKs sent at once since `next` last changed, and the value of `next` then.
     prompt_sacks: u32,
     prompt_sacks_at: u32,
     /// Number of delayed SACKs, and the end of their delay.
@@ -393,8 +393,8 @@ impl Receiver {
         }
     }
 
-    /// Processes the application's reading of all packets from `prior_next` on; it reads at once. `is_pushed`: the last one
-    /// asks for it.
+    /// Processes that the application reads all packets from `prior_next` on, as soon as they arrive. `is_pushed`: the last
+    /// one carries the push flag.
     #[inline(never)]
     fn read(&mut self, prior_next: u32, is_pushed: bool, now: Time, out: &mut Outbox) {
         let packets = self.next - prior_next;
@@ -446,7 +446,7 @@ impl Receiver {
         match packet.number.cmp(&self.next) {
             Ordering::Less => {
                 self.report_duplicate(packet.number);
-                self.delack.on_trouble(self.path().quick_acks);
+                self.delack.enter_quick_ack_mode(self.path().quick_acks);
             }
             Ordering::Equal => self.process_in_order(packet, now),
             Ordering::Greater => return self.process_out_of_order(packet, now, out),
@@ -570,14 +570,14 @@ impl Receiver {
             Ecn::Ce => {
                 self.marks += 1;
                 if !self.ecn.echoing {
-                    self.delack.on_trouble(QUICK_ACKS_ON_MARK);
+                    self.delack.enter_quick_ack_mode(QUICK_ACKS_ON_MARK);
                 }
                 self.ecn.echoing = true;
                 self.ecn.seen = true;
             }
             Ecn::Ect0 | Ecn::Ect1 => self.ecn.seen = true,
             // Probably a retransmission: the sender waits for feedback.
-            Ecn::NotEct if self.ecn.seen => self.delack.on_trouble(QUICK_ACKS_ON_MARK),
+            Ecn::NotEct if self.ecn.seen => self.delack.enter_quick_ack_mode(QUICK_ACKS_ON_MARK),
             Ecn::NotEct => {}
         }
     }
@@ -635,17 +635,17 @@ impl Receiver {
             let rtt = match self.buffer.as_ref().and_then(|buffer| buffer.rtt()) {
                 Some(rtt) => rtt.min(srtt),
                 None if self.setup.timestamps => srtt,
-                None => self.without_timestamps(srtt),
+                None => self.spacing_rtt(srtt),
             };
             let twentieth = Time::from_ns(rtt.ns() / 20);
             self.compressed_until = now + twentieth.min(MAX_COMPRESSION_DELAY) + COMPRESSION_SLACK;
         }
     }
 
-    /// The RTT by which SACKs are spaced without timestamps: zero until a window of data has arrived, as in Linux.
-    fn without_timestamps(&self, handshake: Time) -> Time {
-        let of_data = self.window_rtt.get();
-        if handshake > Time::ZERO { handshake.min(of_data) } else { of_data }
+    /// RTT by which SACKs are spaced without timestamps: zero until a window of data has arrived, as in Linux.
+    fn spacing_rtt(&self, handshake: Time) -> Time {
+        let window_rtt = self.window_rtt.get();
+        if handshake > Time::ZERO { handshake.min(window_rtt) } else { window_rtt }
     }
 
     /// Whether an ACK at this moment would not report a smaller window than the last one.
@@ -722,7 +722,7 @@ impl Receiver {
 impl ReceiveBuffer {
     /// The buffer of a receiver; `None` if its window has a size of its own.
     fn of(setup: &ReceiverSetup) -> Option<ReceiveBuffer> {
-        let LargestWindow::OfBuffer { fixed_bytes } = setup.window else { return None };
+        let LargestWindow::FromBuffer { fixed_bytes } = setup.window else { return None };
         setup.host.rmem.map(|sizes| {
             ReceiveBuffer::new(ReceiveBufferSetup {
                 host: setup.host,

@@ -1,4 +1,4 @@
-//! The send buffer of a socket: what a sender may hold of unsent and unacknowledged data, with the autotuning of Linux 6.1.
+//! The send buffer of a socket: the limit of unsent and unacknowledged data, with the autotuning of Linux 6.1.
 //!
 //! An application that finds the buffer full sleeps until a third of the used memory is free again. While it waits, the
 //! buffer grows with the congestion window (Linux: `tcp_sndbuf_expand`).

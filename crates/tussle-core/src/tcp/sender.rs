@@ -1,6 +1,7 @@
 //! The sender: its parts, the opening of the connection, and the application's writes.
 
-use super::flow::{Flow, State};
+use super::device::Device;
+use super::flow::{Flow, INITIAL_WINDOW_PACKETS, State};
 use super::limits::Limits;
 use super::metrics::SharedMetrics;
 use super::offload::Offload;
@@ -15,10 +16,8 @@ use super::send_buffer::SendBuffer;
 use super::small_queue;
 use super::timer::{Alarm, Timer};
 use super::undo::Undo;
-use super::usage::INITIAL_WINDOW_PACKETS;
 use crate::Time;
 use crate::cc::{CongestionControl, Control, EcnMode, Needs};
-use crate::net::device::Device;
 use crate::net::packet::{Flags, Kind, Packet, header_bytes, timestamp_ms};
 use crate::run::{Host, Qdisc, Timestamps};
 
@@ -153,7 +152,7 @@ pub struct Sender {
     /// Window probes since the receive window closed.
     pub(super) window_probes: u32,
     pub(super) ecn: EcnSender,
-    /// What the host keeps of ended connections, if anything.
+    /// Metrics of ended connections between the same hosts; `None` if the host keeps none (Linux: `tcp_metrics`).
     pub(super) metrics: Option<SharedMetrics>,
     /// Duplicates reported by DSACKs, compared with retransmissions.
     pub(super) dsacked: u64,

@@ -2,11 +2,11 @@
 //!
 //! Source: [TCP small queues](https://lwn.net/Articles/507065/), with the limit that follows the pacing rate.
 
+use super::device::{Device, Released, memory_bytes};
 use super::output::Outbox;
 use super::pacer::{Pacer, Pacing};
 use super::sender::{Sender, Setup};
 use crate::Time;
-use crate::net::device::{Device, Released, memory_bytes};
 use crate::net::packet::{Flags, HEADER_BYTES, Kind, Packet};
 use crate::run::Qdisc;
 
@@ -23,7 +23,7 @@ pub(super) enum Allowance {
 }
 
 impl Outbox {
-    /// Where a device puts packets.
+    /// Destination of the packets that a device releases.
     fn released(&mut self) -> Released<'_> {
         Released { left: &mut self.packets, dropped: &mut self.dropped }
     }

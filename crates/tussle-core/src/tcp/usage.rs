@@ -4,10 +4,6 @@
 use super::flow::{Flow, State};
 use crate::cc::Control;
 
-/// Default window of a new connection, and after idle time.
-/// [RFC 6928, 2](https://www.rfc-editor.org/rfc/rfc6928#section-2)
-pub const INITIAL_WINDOW_PACKETS: u32 = 10;
-
 /// Records the end of a burst of transmissions (Linux: `tcp_cwnd_validate`). Returns whether the application
 /// left part of the window unused for a whole retransmission timeout.
 #[inline]

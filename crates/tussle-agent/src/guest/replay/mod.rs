@@ -17,10 +17,10 @@ use tussle_core::net::packet::header_bytes;
 use tussle_core::run;
 use tussle_core::script::{MSS_BYTES, Role, Script, ScriptError, Verdict, check};
 
-use crate::execute::namespace::set;
 use crate::execute::setup::command;
 use crate::execute::tun::{BURST_PACKETS, Tun};
 use crate::host_settings;
+use crate::namespace::set;
 use crate::netlink::Netlink;
 use addresses::{HOST, OPENING_TOS, PEER};
 use host::KernelHost;

@@ -29,10 +29,10 @@ pub struct Spec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// In the order of arrival: a packet whose delay is over waits for the packet before it.
+    /// Order of arrival: a packet whose delay is over waits for the packet before it.
     #[default]
     Kept,
-    /// In the order in which delays end: packets may overtake.
+    /// Order in which delays end: packets may overtake.
     Free,
 }
 

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::cobalt::{Control, ControlLaw, Fate};
-use super::codel::{interval_ns, target_ns};
+use super::codel::{DEFAULT_INTERVAL_NS, DEFAULT_TARGET_NS};
 use super::flows::{DeficitRoundRobin, FlowHash, FlowQueues};
 use super::packet_queue::Stamped;
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings};
@@ -40,26 +40,22 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// The target, the interval, and the limits. The default limit is the data transmitted in four intervals, at
 /// least 4 MiB and at most 15.36 MB.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Spec {
     /// Acceptable sojourn time, in ns; raised to the transmission time of one and a half packets if that is
     /// longer.
-    #[serde(default = "target_ns")]
     pub target_ns: u64,
     /// Time for which the sojourn time may exceed the target, in ns: about the longest RTT. (Linux: `rtt`.)
-    #[serde(default = "interval_ns")]
     pub interval_ns: u64,
     /// Largest number of queued packets.
-    #[serde(default)]
     pub limit_packets: Option<u64>,
     /// Largest number of queued bytes.
-    #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
 
 impl Default for Spec {
     fn default() -> Spec {
-        Spec { target_ns: target_ns(), interval_ns: interval_ns(), limit_packets: None, limit_bytes: None }
+        Spec { target_ns: DEFAULT_TARGET_NS, interval_ns: DEFAULT_INTERVAL_NS, limit_packets: None, limit_bytes: None }
     }
 }
 

@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::packet_queue::{PacketQueue, Stamped};
-use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked, on};
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked};
 use crate::Time;
 use crate::net::packet::{Ecn, Packet};
 
@@ -26,33 +26,36 @@ const MEMORY_INTERVALS: u64 = 16;
 
 /// The target, the interval, and the limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Spec {
     /// Acceptable sojourn time, in ns. [RFC 8289, 4.3](https://www.rfc-editor.org/rfc/rfc8289#section-4.3)
-    #[serde(default = "target_ns")]
     pub target_ns: u64,
     /// Time for which the sojourn time may exceed the target, in ns: about the longest RTT.
-    #[serde(default = "interval_ns")]
     pub interval_ns: u64,
     /// Whether packets that can be marked are marked instead of dropped.
-    #[serde(default = "on")]
     pub ecn: bool,
     /// Largest number of queued packets.
-    #[serde(default)]
     pub limit_packets: Option<u64>,
     /// Largest number of queued bytes.
-    #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
 
 /// Default of `target_ns`: 5 ms.
-pub(super) fn target_ns() -> u64 {
-    5_000_000
-}
+pub(super) const DEFAULT_TARGET_NS: u64 = 5_000_000;
 
 /// Default of `interval_ns`: 100 ms.
-pub(super) fn interval_ns() -> u64 {
-    100_000_000
+pub(super) const DEFAULT_INTERVAL_NS: u64 = 100_000_000;
+
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec {
+            target_ns: DEFAULT_TARGET_NS,
+            interval_ns: DEFAULT_INTERVAL_NS,
+            ecn: true,
+            limit_packets: None,
+            limit_bytes: None,
+        }
+    }
 }
 
 impl QueueSettings for Spec {
@@ -304,8 +307,7 @@ mod tests {
     use super::*;
 
     fn spec() -> Spec {
-        let [target_ns, interval_ns] = [target_ns(), interval_ns()];
-        Spec { target_ns, interval_ns, ecn: true, limit_packets: None, limit_bytes: None }
+        Spec::default()
     }
 
     /// Times at which packets are marked or dropped, in ms. One packet arrives and one leaves per

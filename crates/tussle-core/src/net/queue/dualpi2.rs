@@ -38,46 +38,35 @@ const LOW_LATENCY_SHARE: i64 = 100 - CLASSIC_SHARE;
 
 /// The target, the step, the update interval, and the limits, by default 10000 packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Spec {
     /// Target queueing delay of the classic queue, in ns.
-    #[serde(default = "target_ns")]
     pub target_ns: u64,
     /// Sojourn time in the low-latency queue above which a packet is marked, in ns.
-    #[serde(default = "step_ns")]
     pub step_ns: u64,
     /// Interval between updates of the probability, in ns. (RFC: `Tupdate`.)
-    #[serde(default = "update_ns")]
     pub update_ns: u64,
     /// Largest number of packets in both queues together.
-    #[serde(default)]
     pub limit_packets: Option<u64>,
     /// Largest number of bytes in both queues together.
-    #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
 
 /// Default of `target_ns`: 15 ms. [RFC 9332, A.1](https://www.rfc-editor.org/rfc/rfc9332#appendix-A.1)
-fn target_ns() -> u64 {
-    15_000_000
-}
+const DEFAULT_TARGET_NS: u64 = 15_000_000;
 
 /// Default of `step_ns`: 1 ms.
-fn step_ns() -> u64 {
-    1_000_000
-}
+const DEFAULT_STEP_NS: u64 = 1_000_000;
 
 /// Default of `update_ns`: 16 ms.
-fn update_ns() -> u64 {
-    16_000_000
-}
+const DEFAULT_UPDATE_NS: u64 = 16_000_000;
 
 impl Default for Spec {
     fn default() -> Spec {
         Spec {
-            target_ns: target_ns(),
-            step_ns: step_ns(),
-            update_ns: update_ns(),
+            target_ns: DEFAULT_TARGET_NS,
+            step_ns: DEFAULT_STEP_NS,
+            update_ns: DEFAULT_UPDATE_NS,
             limit_packets: None,
             limit_bytes: None,
         }

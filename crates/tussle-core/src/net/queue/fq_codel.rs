@@ -7,10 +7,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::codel::{Control, ControlLaw, Controlled, interval_ns, target_ns};
+use super::codel::{Control, ControlLaw, Controlled, DEFAULT_INTERVAL_NS, DEFAULT_TARGET_NS};
 use super::flows::{DeficitRoundRobin, FlowHash, FlowQueues};
 use super::packet_queue::Stamped;
-use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, on};
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings};
 use crate::Time;
 use crate::net::packet::Packet;
 
@@ -28,50 +28,39 @@ const MAX_BATCH_DROP: u32 = 64;
 
 /// Settings of CoDel and of the round robin, and the limits, by default 10240 packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Spec {
     /// Acceptable sojourn time, in ns.
-    #[serde(default = "target_ns")]
     pub target_ns: u64,
     /// Time for which the sojourn time may exceed the target, in ns: about the longest RTT.
-    #[serde(default = "interval_ns")]
     pub interval_ns: u64,
     /// Quantum: bytes that a flow sends per round.
-    #[serde(default = "quantum_bytes")]
     pub quantum_bytes: u32,
     /// Number of queues to which flows are hashed.
-    #[serde(default = "flows")]
     pub flows: u32,
     /// Whether packets that can be marked are marked instead of dropped.
-    #[serde(default = "on")]
     pub ecn: bool,
     /// Largest number of queued packets.
-    #[serde(default)]
     pub limit_packets: Option<u64>,
     /// Largest number of queued bytes.
-    #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
 
 /// Default of `quantum_bytes`: a full packet.
 /// [RFC 8290, 5.2.4](https://www.rfc-editor.org/rfc/rfc8290#section-5.2.4)
-pub(super) fn quantum_bytes() -> u32 {
-    1500
-}
+pub(super) const DEFAULT_QUANTUM_BYTES: u32 = 1500;
 
 /// Default of `flows`: 1024. [RFC 8290, 5.2.5](https://www.rfc-editor.org/rfc/rfc8290#section-5.2.5)
-pub(super) fn flows() -> u32 {
-    1024
-}
+pub(super) const DEFAULT_FLOWS: u32 = 1024;
 
 impl Default for Spec {
     fn default() -> Spec {
         Spec {
-            target_ns: target_ns(),
-            interval_ns: interval_ns(),
-            quantum_bytes: quantum_bytes(),
-            flows: flows(),
-            ecn: on(),
+            target_ns: DEFAULT_TARGET_NS,
+            interval_ns: DEFAULT_INTERVAL_NS,
+            quantum_bytes: DEFAULT_QUANTUM_BYTES,
+            flows: DEFAULT_FLOWS,
+            ecn: true,
             limit_packets: None,
             limit_bytes: None,
         }

@@ -6,11 +6,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::flows::{DeficitRoundRobin, FlowHash, FlowQueues};
-use super::fq_codel::{flows, quantum_bytes};
+use super::fq_codel::{DEFAULT_FLOWS, DEFAULT_QUANTUM_BYTES};
 use super::packet_queue::Stamped;
-use super::pie::{Control, ControlLaw, target_ns, update_ns};
+use super::pie::{Control, ControlLaw, DEFAULT_TARGET_NS, DEFAULT_UPDATE_NS};
 use super::updates::Updates;
-use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, on};
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings};
 use crate::Time;
 use crate::net::packet::Packet;
 use crate::util::rng::Rng;
@@ -26,39 +26,32 @@ const LIMIT_PACKETS: u64 = 10_240;
 
 /// Settings of PIE and of the round robin, and the limits, by default 10240 packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Spec {
     /// Target queueing delay, in ns.
-    #[serde(default = "target_ns")]
     pub target_ns: u64,
     /// Interval between updates of the drop probabilities, in ns.
-    #[serde(default = "update_ns")]
     pub update_ns: u64,
     /// Quantum: bytes that a flow sends per round.
-    #[serde(default = "quantum_bytes")]
     pub quantum_bytes: u32,
     /// Number of queues to which flows are hashed.
-    #[serde(default = "flows")]
     pub flows: u32,
     /// Whether packets that can be marked are marked instead of dropped, while the probability is at most 10 %.
-    #[serde(default = "on")]
     pub ecn: bool,
     /// Largest number of queued packets.
-    #[serde(default)]
     pub limit_packets: Option<u64>,
     /// Largest number of queued bytes.
-    #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
 
 impl Default for Spec {
     fn default() -> Spec {
         Spec {
-            target_ns: target_ns(),
-            update_ns: update_ns(),
-            quantum_bytes: quantum_bytes(),
-            flows: flows(),
-            ecn: on(),
+            target_ns: DEFAULT_TARGET_NS,
+            update_ns: DEFAULT_UPDATE_NS,
+            quantum_bytes: DEFAULT_QUANTUM_BYTES,
+            flows: DEFAULT_FLOWS,
+            ecn: true,
             limit_packets: None,
             limit_bytes: None,
         }

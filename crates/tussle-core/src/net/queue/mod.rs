@@ -167,7 +167,7 @@ impl Limits {
 pub(crate) struct Limit(Backlog);
 
 impl Limit {
-    /// This limit if it was set, else a limit of `packets`.
+    /// Returns this limit if it was set, else a limit of `packets`.
     fn or_packets(self, packets: u64) -> Limit {
         let is_given = self.0.packets < u64::MAX || self.0.bytes < u64::MAX;
         if is_given { self } else { Limit(Backlog { packets, bytes: u64::MAX }) }
@@ -187,11 +187,6 @@ impl Limit {
 /// Whether a packet is ECN-capable.
 fn can_be_marked(packet: &Packet) -> bool {
     packet.ecn != Ecn::NotEct
-}
-
-/// Default of `ecn`: on.
-fn on() -> bool {
-    true
 }
 
 /// Description of a queue discipline for lists and docs.

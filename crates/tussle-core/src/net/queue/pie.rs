@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::packet_queue::{PacketQueue, Stamped};
 use super::updates::Updates;
-use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked, on};
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked};
 use crate::Time;
 use crate::net::packet::{Ecn, Packet};
 use crate::util::rng::{Probability, Rng};
@@ -45,41 +45,32 @@ const DECAY: f64 = 63.0 / 64.0;
 
 /// The target, the update interval, and the limits, by default 1000 packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Spec {
     /// Target queueing delay, in ns. (RFC: `QDELAY_REF`.)
-    #[serde(default = "target_ns")]
     pub target_ns: u64,
     /// Interval between updates of the drop probability, in ns. (RFC: `T_UPDATE`.)
-    #[serde(default = "update_ns")]
     pub update_ns: u64,
     /// Whether packets that can be marked are marked instead of dropped, while the probability is at most 10 %.
-    #[serde(default = "on")]
     pub ecn: bool,
     /// Largest number of queued packets.
-    #[serde(default)]
     pub limit_packets: Option<u64>,
     /// Largest number of queued bytes.
-    #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
 
 /// Default of `target_ns`: 15 ms. [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
-pub(super) fn target_ns() -> u64 {
-    15_000_000
-}
+pub(super) const DEFAULT_TARGET_NS: u64 = 15_000_000;
 
 /// Default of `update_ns`: 15 ms. [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
-pub(super) fn update_ns() -> u64 {
-    15_000_000
-}
+pub(super) const DEFAULT_UPDATE_NS: u64 = 15_000_000;
 
 impl Default for Spec {
     fn default() -> Spec {
         Spec {
-            target_ns: target_ns(),
-            update_ns: update_ns(),
-            ecn: on(),
+            target_ns: DEFAULT_TARGET_NS,
+            update_ns: DEFAULT_UPDATE_NS,
+            ecn: true,
             limit_packets: None,
             limit_bytes: None,
         }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::packet_queue::PacketQueue;
 use super::updates::Updates;
-use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked, on};
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked};
 use crate::Time;
 use crate::net::packet::{Ecn, Packet};
 use crate::util::rng::{Probability, Rng};
@@ -61,6 +61,11 @@ pub struct Spec {
     /// Largest number of queued bytes.
     #[serde(default)]
     pub limit_bytes: Option<u64>,
+}
+
+/// Default of `ecn`: on.
+fn on() -> bool {
+    true
 }
 
 /// Default of `weight`: 0.002 (paper: section X, and the default of ns).

@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::flows::{DeficitRoundRobin, FlowHash, FlowQueues};
-use super::fq_codel::{flows, quantum_bytes};
+use super::fq_codel::{DEFAULT_FLOWS, DEFAULT_QUANTUM_BYTES};
 use super::packet_queue::Stamped;
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings};
 use crate::Time;
@@ -29,25 +29,21 @@ const MAX_FLOWS: u64 = 128;
 
 /// Settings of the round robin, and the limits, by default 127 packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Spec {
     /// Quantum: bytes that a flow sends per round.
-    #[serde(default = "quantum_bytes")]
     pub quantum_bytes: u32,
     /// Number of queues to which flows are hashed. (Linux: `divisor`.)
-    #[serde(default = "flows")]
     pub flows: u32,
     /// Largest number of queued packets.
-    #[serde(default)]
     pub limit_packets: Option<u64>,
     /// Largest number of queued bytes.
-    #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
 
 impl Default for Spec {
     fn default() -> Spec {
-        Spec { quantum_bytes: quantum_bytes(), flows: flows(), limit_packets: None, limit_bytes: None }
+        Spec { quantum_bytes: DEFAULT_QUANTUM_BYTES, flows: DEFAULT_FLOWS, limit_packets: None, limit_bytes: None }
     }
 }
 

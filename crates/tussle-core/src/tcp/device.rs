@@ -43,9 +43,9 @@ pub(crate) struct Released<'a> {
 
 #[derive(Debug)]
 enum DeviceQueue {
-    /// Packets by departure time.
+    /// Packets with their departure times, in this order.
     Fq(VecDeque<(Time, Packet)>),
-    /// At most this many packets.
+    /// Packets in order of arrival, and the largest number of them.
     PfifoFast(VecDeque<Packet>, usize),
     FqCodel(Box<dyn Queue>),
 }
