@@ -55,7 +55,12 @@ pub struct Spec {
 
 impl Default for Spec {
     fn default() -> Spec {
-        Spec { target_ns: DEFAULT_TARGET_NS, interval_ns: DEFAULT_INTERVAL_NS, limit_packets: None, limit_bytes: None }
+        Spec {
+            target_ns: DEFAULT_TARGET_NS,
+            interval_ns: DEFAULT_INTERVAL_NS,
+            limit_packets: None,
+            limit_bytes: None,
+        }
     }
 }
 

@@ -43,7 +43,12 @@ pub struct Spec {
 
 impl Default for Spec {
     fn default() -> Spec {
-        Spec { quantum_bytes: DEFAULT_QUANTUM_BYTES, flows: DEFAULT_FLOWS, limit_packets: None, limit_bytes: None }
+        Spec {
+            quantum_bytes: DEFAULT_QUANTUM_BYTES,
+            flows: DEFAULT_FLOWS,
+            limit_packets: None,
+            limit_bytes: None,
+        }
     }
 }
 
