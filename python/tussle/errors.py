@@ -54,7 +54,14 @@ def printable(text: str) -> str:
     'full\\x1b[2J\ntry later'
     """
     # Python does not count spaces without a break as printable.
-    return "".join(c if c.isprintable() or c == "\n" or category(c) == "Zs" else repr(c)[1:-1] for c in text)
+    return "".join(
+        character if character == "\n" or category(character) == "Zs" else _escaped(character)
+        for character in text
+    )
+
+
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else repr(character)[1:-1]
 
 
 def shown(value: object) -> str:
@@ -68,7 +75,7 @@ def shown(value: object) -> str:
     except (ValueError, TypeError, RecursionError):
         # Integers of thousands of digits, lists that contain themselves, keys that are not text.
         return "a value that cannot be shown"
-    text = printable(text)
+    text = "".join(_escaped(character) for character in text)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
 
 

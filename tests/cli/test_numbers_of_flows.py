@@ -50,5 +50,5 @@ def test_other_texts_are_refused_with_an_example(flows: str):
 
 
 def test_too_many_flows_are_refused_by_the_name_of_the_option():
-    with pytest.raises(TussleError, match="--flows: 20000; give 1 to 10000"):
+    with pytest.raises(TussleError, match="--flows: 20000 is out of range; give 1 to 10000"):
         pairs("reno", flows="20000x1")

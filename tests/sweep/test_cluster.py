@@ -122,7 +122,7 @@ WORKER = ["-m", "dask", "worker", "--no-nanny", "--nthreads", "1", "--no-dashboa
 def test_a_killed_worker_costs_only_its_task_and_results_stay_equal(
     reference: Dataset, tmp_path: Path
 ) -> None:
-    log = tmp_path / "log"
+    log = tmp_path / "executed"
     engine = FakeEngine(KillsItsWorkerOnce(tmp_path / "killed"), log)
     with started(tmp_path, WORKER, WORKER) as (file, _):
         wait_for(2, file)
@@ -306,7 +306,7 @@ OTHER = "import sys, {what}; from dask.__main__ import main; sys.argv = ['dask',
 def test_a_worker_whose_results_would_differ_is_refused_before_the_first_run(
     what: str, differs: str, tmp_path: Path
 ) -> None:
-    log = tmp_path / "log"
+    log = tmp_path / "executed"
     other = ["-c", OTHER.format(what=what), *WORKER[2:]]
     with started(tmp_path, WORKER, other) as (file, _):
         wait_for(2, file)

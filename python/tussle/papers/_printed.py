@@ -37,8 +37,14 @@ class Printed:
             algorithms = _algorithms(scenario, row, alike=study.parts[part].alike)
             goodputs = self._read(study, run, numbers, _count(scenario, row, alike=study.parts[part].alike))
             flows += [
-                {"run": run, "flow": flow, "algorithm": name, "goodput_bit_per_s": goodputs.get(flow)}
-                for flow, name in enumerate(algorithms)
+                {
+                    "run": run,
+                    "flow": flow,
+                    "name": f"flow-{flow}",
+                    "algorithm": algorithm,
+                    "goodput_bit_per_s": goodputs.get(flow),
+                }
+                for flow, algorithm in enumerate(algorithms)
             ]
         self._is_whole = all(flow.count == 1 for flow in scenario.flows)
         """Whether each table of flows is one flow, so that metrics of all flows follow from printed ones."""
@@ -47,6 +53,7 @@ class Printed:
         columns = {
             "run": pl.UInt32,
             "flow": pl.UInt32,
+            "name": pl.String,
             "algorithm": pl.String,
             "goodput_bit_per_s": pl.Float64,
         }
