@@ -193,7 +193,6 @@ host-defaults: setup  ## Run all cells with each default of a Linux host, and wr
 	$(BIN)/python tools/host_defaults.py results/host-defaults
 
 STUDIES := lan-pairs buffer-provisioning linux-variants hsdpa
-STUDIES_OF_KNOWN_HOSTS := lan-pairs linux-variants hsdpa
 STUDIES_ON_LINUX := lan-pairs
 STUDY_SIZE := --full
 
@@ -208,7 +207,7 @@ suites-on-linux: setup  ## Test Linux's algorithms on Linux in virtual time agai
 .PHONY: papers
 papers: setup  ## Run the published studies again (three hours); HTML into results/paper-STUDY, Markdown into docs/papers
 	set -e; $(foreach study,$(STUDIES),$(BIN)/tussle paper $(study) $(STUDY_SIZE) -o results/paper-$(study);)
-	set -e; $(foreach study,$(STUDIES_OF_KNOWN_HOSTS),\
+	set -e; $(foreach study,$(STUDIES),\
 	$(BIN)/tussle paper $(study) $(STUDY_SIZE) --study-hosts -o results/paper-$(study);)
 	set -e; $(foreach study,$(STUDIES_ON_LINUX),\
 	$(BIN)/tussle paper $(study) $(STUDY_SIZE) --engine kernel -o results/paper-$(study);)

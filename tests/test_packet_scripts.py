@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 SCRIPTS = sorted((ROOT / "crates" / "tussle-core" / "tests" / "scripts").glob("*.toml"))
 ONE = SCRIPTS[0].with_name("fast_retransmit_by_sack.toml")
 MOST_SKIPPED = 2
-NOT_IN_LINUX = re.compile("^hosts = .*(prr = false|(fack|early_retransmit) = true)", re.MULTILINE)
+NOT_IN_LINUX = re.compile("^hosts = .*(reduction = |(fack|early_retransmit) = true)", re.MULTILINE)
 """Settings that the kernels of the engine do not have."""
 RANDOM_SCRIPTS = 10
 """Random scripts for each algorithm."""
@@ -127,8 +127,8 @@ def test_a_script_that_is_not_toml_is_refused_with_the_line(tmp_path, tussle_):
 
 @pytest.mark.usefixtures("kernel")
 def test_rate_halving_is_refused_on_the_kernel(tmp_path):
-    file = changed(tmp_path, "# Packet 2", "hosts = { prr = false }\n# Packet 2")
-    with pytest.raises(TussleError, match=r"hosts\.prr: Linux has had no other reduction since 3\.2"):
+    file = changed(tmp_path, "# Packet 2", 'hosts = { reduction = "rate_halving" }\n# Packet 2')
+    with pytest.raises(TussleError, match=r"hosts\.reduction: Linux has had no other since 3\.2"):
         play([file], "kernel")
 
 

@@ -32,6 +32,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"rmem": "4096 65536 131072", "adv_win_scale": 2},
     {"rmem": "4096 131072 6291456", "receive_window": "60 kB"},
     {"wmem": "4096 16384 100000"},
+    {"quickack": True},
     {"initial_rwnd": 6},
     {"initial_rwnd": 10, "rmem": "4096 131072 6291456"},
     {"clock_offset": "1 h"},
@@ -85,6 +86,7 @@ def test_settings_change_results():
             {"sack": False},
             {"recovery": "rfc6675"},
             {"initial_cwnd": 3},
+            {"quickack": True},
             {"hystart": False},
             {"growth": "ack"},
             {"initial_ssthresh": 20},
@@ -156,8 +158,8 @@ def test_each_flow_has_hosts_of_its_own():
     ("hosts", "message"),
     [
         (
-            {"prr": False},
-            "hosts.prr: Linux has had no other reduction since 3.2; give true, or the simulator",
+            {"reduction": "immediate"},
+            'hosts.reduction: Linux has had no other since 3.2 than "prr"; give that, or the simulator',
         ),
         (
             {"fack": True, "recovery": "rfc6675"},

@@ -171,9 +171,11 @@ def test_parts_that_an_engine_lacks_are_left_out_with_a_reason_and_refused_when_
     assert sentence.endswith("; give --part rtt")
 
 
-def test_a_study_without_known_hosts_refuses_them(tussle_):
-    message = refused(tussle_("paper", "buffer-provisioning", "--study-hosts", "-o", "out"))
-    assert message == "--study-hosts: nothing is known of the hosts of buffer-provisioning; leave it out"
+def test_a_study_without_known_hosts_refuses_them():
+    unknown = Study.load("hsdpa").model_copy(update={"hosts": None})
+    with pytest.raises(TussleError) as raised:
+        planned(unknown, "downlink", Setting("quick", study_hosts=True))
+    assert str(raised.value) == "--study-hosts: nothing is known of the hosts of hsdpa; leave it out"
 
 
 def test_on_the_gigabit_the_windows_of_the_study_decide(tussle_, tmp_path: Path):

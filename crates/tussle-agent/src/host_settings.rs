@@ -4,7 +4,9 @@ use anyhow::{Context, bail, ensure};
 use netlink_packet_route::link::LinkAttribute;
 use netlink_packet_route::route::RouteMetric;
 use tussle_core::Run;
-use tussle_core::run::{BufferTuning, Growth, Host, LossDetection, Qdisc, SocketBuffer, Timestamps};
+use tussle_core::run::{
+    BufferTuning, Growth, Host, LossDetection, Qdisc, Reduction, SocketBuffer, Timestamps,
+};
 
 use crate::namespace::{has, read, set};
 use crate::netlink::{self, Netlink};
@@ -154,7 +156,12 @@ pub(crate) fn check_routes(kernel: &Netlink, host: &Host) -> anyhow::Result<()> 
 
 /// Key of the table `[hosts]` for a metric of [`metrics`].
 fn key_of(metric: &RouteMetric) -> &'static str {
-    if matches!(metric, RouteMetric::InitCwnd(_)) { "initial_cwnd" } else { "initial_ssthresh" }
+    match metric {
+        RouteMetric::InitCwnd(_) => "initial_cwnd",
+        RouteMetric::InitRwnd(_) => "initial_rwnd",
+        RouteMetric::QuickAck(_) => "quickack",
+        _ => "initial_ssthresh",
+    }
 }
 
 /// Whether a release of Linux, such as `6.12.8`, derives the window of a receive buffer from the memory of its packets.
@@ -200,6 +207,7 @@ pub(crate) fn metrics(host: &Host) -> Vec<RouteMetric> {
     }
     metrics.extend(host.initial_ssthresh.map(RouteMetric::SsThresh));
     metrics.extend(host.initial_rwnd.map(RouteMetric::InitRwnd));
+    metrics.extend(host.quickack.then_some(RouteMetric::QuickAck(1)));
     metrics
 }
 
@@ -231,7 +239,11 @@ pub(crate) fn check(run: &Run) -> Result<(), Refusal> {
 pub(crate) fn check_host(table: &str, host: &Host) -> Result<(), Refusal> {
     let tunes_twice = host.rcvbuf_tuning == BufferTuning::Twice && host.rmem.is_some();
     let refused = [
-        (!host.prr, "prr", "Linux has had no other reduction since 3.2; give true, or the simulator"),
+        (
+            host.reduction != Reduction::Prr,
+            "reduction",
+            "Linux has had no other since 3.2 than \"prr\"; give that, or the simulator",
+        ),
         (host.fack, "fack", "Linux has had none since 4.15; give false, or the simulator"),
         (
             host.early_retransmit,
@@ -256,6 +268,7 @@ pub(crate) fn route_words(host: &Host) -> String {
         RouteMetric::InitCwnd(packets) => format!(" initcwnd {packets}"),
         RouteMetric::SsThresh(packets) => format!(" ssthresh {packets}"),
         RouteMetric::InitRwnd(packets) => format!(" initrwnd {packets}"),
+        RouteMetric::QuickAck(on) => format!(" quickack {on}"),
         _ => String::new(),
     });
     words.collect()
@@ -300,10 +313,16 @@ mod tests {
 
     #[test]
     fn metrics_of_routes_have_the_keys_of_their_settings() {
-        let host = Host { initial_cwnd: 3, initial_ssthresh: Some(20), ..Host::default() };
+        let host = Host {
+            initial_cwnd: 3,
+            initial_ssthresh: Some(20),
+            initial_rwnd: Some(4),
+            quickack: true,
+            ..Host::default()
+        };
         let keys: Vec<_> = metrics(&host).iter().map(key_of).collect();
-        assert_eq!(keys, ["initial_cwnd", "initial_ssthresh"]);
-        assert_eq!(route_words(&host), " initcwnd 3 ssthresh 20");
+        assert_eq!(keys, ["initial_cwnd", "initial_ssthresh", "initial_rwnd", "quickack"]);
+        assert_eq!(route_words(&host), " initcwnd 3 ssthresh 20 initrwnd 4 quickack 1");
     }
 
     #[test]

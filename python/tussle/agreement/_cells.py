@@ -95,6 +95,7 @@ HOSTS: tuple[dict[str, Any], ...] = (
     {"rmem": "4096 131072 6291456", "adv_win_scale": 2},
     {"receive_window": "64 KiB"},
     {"initial_rwnd": 10},
+    {"quickack": True},
     {"metrics_save": True},
     {"pacing": True},
     {"qdisc": "fq"},

@@ -51,6 +51,9 @@ HostProfileName = Annotated[str, BeforeValidator(name_of("a host profile", lambd
 Timestamps = Annotated[Literal["random", "synchronised", "off"], _one_of("random", "synchronised", "off")]
 Growth = Annotated[Literal["packet", "ack"], _one_of("packet", "ack")]
 BufferTuning = Annotated[Literal["rising", "twice"], _one_of("rising", "twice")]
+Reduction = Annotated[
+    Literal["prr", "rate_halving", "immediate"], _one_of("prr", "rate_halving", "immediate")
+]
 Recovery = Annotated[Literal["rack", "rfc6675", "newreno"], _one_of("rack", "rfc6675", _NEWRENO)]
 _NO_QUEUE = "none"
 Qdisc = Annotated[
@@ -96,9 +99,10 @@ class Hosts(Table):
     outstanding, and nothing more to send, retransmits the oldest when all others have arrived, a quarter of a
     round trip later (RFC 5827; `net.ipv4.tcp_early_retrans = 2` in Linux 3.5 to 4.13). No kernel that Tussle
     builds has it."""
-    prr: Axis[Switch] | None = None
-    """Whether a sender in recovery reduces its window by proportional rate reduction (RFC 6937). Otherwise it
-    halves its rate, one packet for every second ACK, as before Linux 3.2."""
+    reduction: Axis[Reduction] | None = None
+    """How a sender in recovery reduces its window: by proportional rate reduction ("prr", RFC 6937); by one
+    packet for every second ACK, as before Linux 3.2 ("rate_halving"); or all at the loss ("immediate", RFC
+    6675, 5), as in many simulators. Linux has "prr" alone."""
     tlp: Axis[Switch] | None = None
     """Whether a sender with SACK sends tail loss probes (RFC 8985; `net.ipv4.tcp_early_retrans` 3 or 0)."""
     frto: Axis[Switch] | None = None
@@ -144,6 +148,9 @@ class Hosts(Table):
     rcvbuf_tuning: Axis[BufferTuning] | None = None
     """How a receive buffer follows what the application reads in a round trip: it holds twice as much, and
     more the faster that rises ("rising"), or "twice" as much, as until Linux 3.13, on the simulator only."""
+    quickack: Axis[Switch] | None = None
+    """Whether a receiver acknowledges every packet at once (`quickack` of a route). Otherwise it delays ACKs:
+    it acknowledges every second packet, and a single one after at least 40 ms."""
     initial_rwnd: Axis[FirstWindow] | None = None
     """The receive window of a new connection in packets, if that is less than 64 kB (`initrwnd` of a route).
     Default: none, except for old kernels."""

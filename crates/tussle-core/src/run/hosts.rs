@@ -31,9 +31,8 @@ pub struct Host {
     /// Whether a sender that counts losses retransmits early with fewer than four packets outstanding (RFC 5827; Linux 3.5 to
     /// 4.13: `tcp_early_retrans = 2`).
     pub early_retransmit: bool,
-    /// Whether a sender reduces its window by proportional rate reduction (RFC 6937); otherwise by rate halving, one packet
-    /// for every second ACK.
-    pub prr: bool,
+    /// Reduction of a sender's window in recovery.
+    pub reduction: Reduction,
     /// Whether a sender with SACK sends tail loss probes (RFC 8985, 7; Linux: `tcp_early_retrans`).
     pub tlp: bool,
     /// Whether a sender detects spurious timeouts by F-RTO (RFC 5682; Linux: `tcp_frto`).
@@ -55,6 +54,8 @@ pub struct Host {
     pub moderate_rcvbuf: bool,
     /// Rule by which a receive buffer grows with the data that the application reads.
     pub rcvbuf_tuning: BufferTuning,
+    /// Whether a receiver acknowledges every packet at once (Linux: `quickack` of the route).
+    pub quickack: bool,
     /// Receive window of a new connection, in packets, if less than 64 kB (Linux: the route's `initrwnd`); `None`: 64 kB.
     pub initial_rwnd: Option<u32>,
     /// Part of a receive buffer that becomes window: all but 2^-n of it, or with n ≤ 0 a part of 2^n (Linux:
@@ -146,6 +147,19 @@ pub enum LossDetection {
     Rfc6675,
 }
 
+/// Reduction of a sender's window from its size before a loss to ssthresh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reduction {
+    /// Proportional rate reduction over a round trip (RFC 6937; Linux since 3.2).
+    #[default]
+    Prr,
+    /// One packet less for every second ACK (Linux before 3.2).
+    RateHalving,
+    /// All at the loss (RFC 6675, 5).
+    Immediate,
+}
+
 impl Default for Host {
     fn default() -> Host {
         Host {
@@ -158,7 +172,7 @@ impl Default for Host {
             recovery: LossDetection::Rack,
             fack: false,
             early_retransmit: false,
-            prr: true,
+            reduction: Reduction::Prr,
             tlp: true,
             frto: true,
             initial_cwnd: 10,
@@ -169,6 +183,7 @@ impl Default for Host {
             wmem: None,
             moderate_rcvbuf: true,
             rcvbuf_tuning: BufferTuning::Rising,
+            quickack: false,
             initial_rwnd: None,
             adv_win_scale: 1,
             qdisc: Qdisc::None,

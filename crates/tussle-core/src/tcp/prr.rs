@@ -36,6 +36,11 @@ impl Prr {
         self.sent += packets;
     }
 
+    /// Whether packets were sent since the start of the reduction.
+    pub(crate) fn has_sent(&self) -> bool {
+        self.sent > 0
+    }
+
     /// Counts an ACK; whether it is the second of a pair.
     pub(crate) fn is_second_ack(&mut self) -> bool {
         self.is_odd_ack = !self.is_odd_ack;

@@ -608,6 +608,7 @@ impl Receiver {
         if (self.next - self.acknowledged > 1 && self.keeps_window())
             || self.delack.is_quick()
             || self.ack_now
+            || self.setup.host.quickack
         {
             return self.send_ack(now, out);
         }

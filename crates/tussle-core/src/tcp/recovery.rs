@@ -12,6 +12,7 @@ use super::sender::Sender;
 use super::timer::Alarm;
 use super::usage::current_ssthresh;
 use crate::cc::Recovery;
+use crate::run::Reduction;
 
 impl Sender {
     /// Processes an ACK that is not plain progress in the open state: detects losses, enters and leaves
@@ -224,7 +225,8 @@ impl Sender {
         let reduced = self.flow.state == State::Cwr || self.undo.is_possible();
         if reduced && self.control.has_ssthresh() {
             // Rate halving never enlarges the window.
-            let most = if self.setup.host.prr { u32::MAX } else { self.control.cwnd };
+            let halves = self.setup.host.reduction == Reduction::RateHalving;
+            let most = if halves { self.control.cwnd } else { u32::MAX };
             self.control.cwnd = self.control.ssthresh.min(most);
             self.flow.usage.on_window_set(self.flow.now);
         }

@@ -1,14 +1,20 @@
-//! Reduction of the window in recovery: proportional rate reduction, or rate halving as before Linux 3.2.
+//! Reduction of the window in recovery: proportional rate reduction, rate halving as before Linux 3.2, or all at once.
 
 use super::prr::{Progress, Target};
 use super::sender::Sender;
+use crate::run::Reduction;
 
 impl Sender {
     /// Performs one step of the reduction.
     pub(super) fn reduce(&mut self, progress: Progress) {
-        if !self.setup.host.prr {
-            return self.halve_rate(progress);
+        match self.setup.host.reduction {
+            Reduction::Prr => self.reduce_in_proportion(progress),
+            Reduction::RateHalving => self.halve_rate(progress),
+            Reduction::Immediate => self.reduce_at_once(),
         }
+    }
+
+    fn reduce_in_proportion(&mut self, progress: Progress) {
         let target = Target {
             prior_cwnd: self.flow.prior_cwnd,
             ssthresh: self.control.ssthresh,
@@ -29,5 +35,14 @@ impl Sender {
             self.control.cwnd -= 1;
         }
         self.control.cwnd = self.control.cwnd.min(self.flow.in_flight() + 1);
+    }
+
+    /// Sets the window to ssthresh; the first retransmission of a recovery is sent all the same.
+    /// [RFC 6675, 5](https://www.rfc-editor.org/rfc/rfc6675#section-5), steps 4.2 and 4.3
+    fn reduce_at_once(&mut self) {
+        let has_room_for_one = self.flow.in_flight() + 1;
+        let is_first = !self.prr.has_sent() && self.flow.lost_out > self.flow.retrans_out;
+        let least = if is_first { has_room_for_one } else { 0 };
+        self.control.cwnd = self.control.ssthresh.max(least);
     }
 }
