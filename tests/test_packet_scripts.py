@@ -113,11 +113,39 @@ def test_an_unexpected_packet_is_reported_with_its_time(engine, tmp_path):
             "hosts.initial_cwnd: 0 packets; give 1 to ",
         ),
         ("# Packet 2", "hosts = { hz = 100 }\n# Packet 2", "hosts.hz: 100; scripts have 250; leave it out"),
+        ('state = "disorder"', 'state = "chaos"', "unknown variant `chaos`, expected one of `open`, "),
+        ('state = "disorder"', "state = 2024-02-29", "2024-02-29 without quotes is a date or a time"),
+        ("# Packet 2", "skip = 5\n# Packet 2", "invalid type: integer `5`, expected a map"),
+        ("claim", 'skip = { sim = "x", kernel = "x" }\nclam', "unknown field `clam`"),
     ],
 )
 def test_an_invalid_script_is_refused_with_a_message(engine, tmp_path, tussle_, old, new, sentence):
     answer = tussle_("script", changed(tmp_path, old, new), "--engine", engine)
     assert refused(answer).startswith(f"{tmp_path / 'changed.toml'}: {sentence}")
+
+
+RECEIVER = """
+claim = "A receiver acknowledges"
+source = "RFC 9293"
+role = "receiver"
+[[steps]]
+at_ms = 0
+data = ["0"]
+acks = ["2"]
+[[steps]]
+at_ms = 10
+data = ["1"]
+acks = ["%s"]
+"""
+
+
+@pytest.mark.parametrize("ack", ["", "x", "4 sack", "4 sack 7-6", "4 sack 6 dsack 2", "nothing"])
+def test_an_ack_in_no_known_form_is_refused_before_anything_is_played(ack, tmp_path, tussle_):
+    """The first step fails, since its only packet is acknowledged by 1."""
+    file = tmp_path / "receiver.toml"
+    file.write_text(RECEIVER % ack, "utf-8")
+    sentence = f'step 1: "{ack}" is not an ACK; write "4" or "4 dsack 2 sack 6-7 9 ece"'
+    assert refused(tussle_("script", file)) == f"{file}: {sentence}"
 
 
 def test_a_script_that_is_not_toml_is_refused_with_the_line(tmp_path, tussle_):

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from tussle import _core
 from tussle.errors import TussleError, unknown
@@ -39,14 +39,20 @@ def play(files: Sequence[Path], engine: str, kernel: str | None = None) -> list[
     if kernel is not None and engine != "kernel":
         raise TussleError("--kernel needs --engine kernel; give both or neither")
     scripts = {file: read_toml(file, str(file)) for file in files}
+    # The simulator refuses invalid scripts, among them those that are skipped.
+    found = _on_simulator(scripts)
     played = {file: script for file, script in scripts.items() if engine not in script.get("skip", {})}
-    found = _on_kernel(played, kernel) if engine == "kernel" else _on_simulator(played)
-    return [_verdict(file, scripts[file], engine, found.get(file)) for file in scripts]
+    if engine == "kernel":
+        found = _on_kernel(played, kernel)
+    return [
+        _verdict(file, script, found[file])
+        if file in played
+        else Verdict(file, script["claim"], "is skipped", script["skip"][engine])
+        for file, script in scripts.items()
+    ]
 
 
-def _verdict(file: Path, script: Mapping[str, Any], engine: str, answer: Mapping[str, str] | None) -> Verdict:
-    if answer is None:
-        return Verdict(file, script["claim"], "is skipped", script["skip"][engine])
+def _verdict(file: Path, script: Mapping[str, Any], answer: Mapping[str, str]) -> Verdict:
     if answer["verdict"] == "refused":
         raise TussleError(f"{file}: {answer['words']}")
     outcome = "holds" if answer["verdict"] == "holds" else "fails"
@@ -57,10 +63,15 @@ def _on_simulator(scripts: Mapping[Path, Mapping[str, Any]]) -> dict[Path, dict[
     found = {}
     for file, script in scripts.items():
         try:
-            found[file] = json.loads(_core.play_script(json.dumps(script, default=str)))
+            found[file] = json.loads(_core.play_script(json.dumps(script, default=_refuse)))
         except ValueError as error:
             raise TussleError(f"{file}: {error}") from error
     return found
+
+
+def _refuse(value: object) -> NoReturn:
+    """Refuse a date or a time of TOML, the only values that JSON lacks."""
+    raise ValueError(f"{value} without quotes is a date or a time, which no key of a script expects")
 
 
 def _on_kernel(scripts: Mapping[Path, Mapping[str, Any]], kernel: str | None) -> dict[Path, dict[str, str]]:
@@ -70,8 +81,6 @@ def _on_kernel(scripts: Mapping[Path, Mapping[str, Any]], kernel: str | None) ->
             f"packet scripts need a kernel with {DEFAULT_HZ} timer ticks a second, and kernel {built.name} "
             f"has {built.facts['hz']}; build it with --hz {DEFAULT_HZ}"
         )
-    # The simulator refuses invalid scripts.
-    _on_simulator(scripts)
     names = {f"{place:05}": file for place, file in enumerate(scripts)}
     found = UserMode(kernel).play({name: scripts[file] for name, file in names.items()})
     return {names[name]: answer for name, answer in found.items()}

@@ -30,6 +30,8 @@ class Mutation(NamedTuple):
     content: bytes
     wrong: bool
     """Whether the change certainly is a mistake; else the file may still be a valid scenario."""
+    key: tuple[str | int, ...] = ()
+    """The changed key, where the file decides whether the change is a mistake."""
 
 
 @functools.cache
@@ -149,7 +151,7 @@ def any_value(rng: random.Random, tables: dict[str, Any]) -> Mutation:
 def hostile_text(rng: random.Random, tables: dict[str, Any]) -> Mutation:
     path = rng.choice(leaves_of(tables))
     made = mistake(put(tables, path, rng.choice(HOSTILE_TEXTS)), tables)
-    return made._replace(wrong=path[-1] not in ("question", "name"))
+    return made._replace(wrong=path[-1] not in ("question", "name"), key=path)
 
 
 def hostile_name(rng: random.Random, tables: dict[str, Any]) -> Mutation:
@@ -177,7 +179,7 @@ def removed_key(rng: random.Random, tables: dict[str, Any]) -> Mutation:
     needed = [("duration",), ("path", "rtt"), ("path", "rate"), ("flows", 0, "algorithm")]
     cases = {key for case in tables.get("cases", []) for key in case}
     wrong = path in needed and ".".join(map(str, path)) not in cases
-    return perhaps(f"{path} removed", tables)._replace(wrong=wrong)
+    return perhaps(f"{path} removed", tables)._replace(wrong=wrong, key=path)
 
 
 def added_key(rng: random.Random, tables: dict[str, Any]) -> Mutation:

@@ -1,7 +1,11 @@
 """Worker processes end with the block that started them."""
 
+import os
+import signal
 import time
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -56,3 +60,45 @@ def test_leaving_the_block_ends_a_task(tmp_path: Path):
     begun = tmp_path / "begun"
     with pytest.raises(KeyboardInterrupt):
         leave([(for_an_hour, begun)], begun)
+
+
+def is_killed_while_it_sends() -> bytes:
+    """Return a result of which this worker sends a half."""
+
+    def send_half(connection: Connection, buffer: bytes) -> None:
+        os.write(connection.fileno(), bytes(buffer)[: len(buffer) // 2])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(Connection, "_send", send_half)  # noqa: B010 (the method is private)
+    return bytes(1000)
+
+
+def test_a_worker_that_is_killed_while_it_sends_a_result_leaves_nobody_waiting():
+    with processes(1) as pool:
+        lost, queued = pool.submit(is_killed_while_it_sends), pool.submit(abs, -1)
+        for future in (lost, queued):
+            with pytest.raises(BrokenExecutor, match="a worker process ended unexpectedly"):
+                future.result(timeout=60)
+        assert pool.submit(abs, -2).result(timeout=60) == 2
+
+
+def test_other_workers_go_on_when_one_is_killed():
+    with processes(2) as pool:
+        lost = pool.submit(os.abort)
+        assert [pool.submit(abs, -number).result(timeout=60) for number in range(8)] == list(range(8))
+        with pytest.raises(BrokenExecutor):
+            lost.result(timeout=60)
+
+
+def fails() -> NoReturn:
+    raise ValueError("no such algorithm")
+
+
+def test_an_exception_of_a_task_has_the_trace_of_the_worker():
+    with processes(1) as pool:
+        with pytest.raises(ValueError, match="no such algorithm") as failure:
+            pool.submit(fails).result(timeout=60)
+        assert "in fails" in "".join(failure.value.__notes__)
+        with pytest.raises(AttributeError, match="local object"):
+            pool.submit(lambda: None).result(timeout=60)
+        assert pool.submit(abs, -1).result(timeout=60) == 1

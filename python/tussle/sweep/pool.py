@@ -2,14 +2,18 @@
 
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from typing import Any
+from multiprocessing.process import BaseProcess
+from queue import SimpleQueue
+from typing import Any, TypeAlias
 
 
 class Inline(Executor):
@@ -31,29 +35,125 @@ def available_cores() -> int:
 def processes(workers: int) -> Iterator[Executor]:
     """Run an executor of worker processes, which end at once when the block is left by an exception.
 
-    They also end when this process is killed: their end of a pipe closes.
+    They also end when this process is killed. The task of a worker that was killed fails with BrokenExecutor;
+    other workers execute the others.
     """
-    # Forked workers could wait forever for a lock held by a thread of polars.
-    context = multiprocessing.get_context("spawn")
-    watched, held = context.Pipe(duplex=False)
-    pool = _QuietPool(workers, context, initializer=_end_with, initargs=(watched,))
+    pool = _Workers(workers)
     try:
         yield pool
     except BaseException:
-        held.close()
+        pool.kill()
         raise
     finally:
-        pool.shutdown(cancel_futures=True)
-        watched.close()
-        held.close()
+        pool.close()
 
 
-class _QuietPool(ProcessPoolExecutor):
-    """Workers that ignore Ctrl-C: it is for the process that started them, and they would print traces."""
+_Call: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+class _Workers(Executor):
+    """Worker processes, each with a connection and a thread of its own.
+
+    The workers share no pipe and no lock, so that one that is killed, even while it sends a result, leaves
+    nobody waiting. They ignore Ctrl-C: it is for the process that started them, and they would print traces.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        # Forked workers could wait forever for a lock held by a thread of polars.
+        self._context = multiprocessing.get_context("spawn")
+        self._tasks: SimpleQueue[tuple[Future[Any], _Call] | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._workers: dict[threading.Thread, BaseProcess] = {}
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Queue a call; workers start as calls arrive."""
+        future: Future[Any] = Future()
+        with self._lock:
+            self._tasks.put((future, (fn, args, kwargs)))
+            if len(self._workers) < self._most:
+                self._start()
+        return future
+
+    def close(self) -> None:
+        """Cancel queued calls, and wait until the workers have ended."""
+        with self._lock:
+            for future in self._queued():
+                future.cancel()
+            threads = list(self._workers)
+            for _ in threads:
+                self._tasks.put(None)
+        for thread in threads:
+            thread.join()
+
+    def kill(self) -> None:
+        """End the workers at once."""
+        with self._lock:
+            for process in self._workers.values():
+                process.kill()
+
+    def _start(self) -> None:
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=_serve, args=(theirs,))
         with _without_interrupts(), _without_main():
-            return super().submit(_execute, fn, *args, **kwargs)
+            process.start()
+        # Only the worker holds its end, which closes with it.
+        theirs.close()
+        thread = threading.Thread(target=self._work, args=(process, ours))
+        self._workers[thread] = process
+        thread.start()
+
+    def _work(self, process: BaseProcess, connection: Connection) -> None:
+        """Pass calls to a worker until there are no more, or it is lost."""
+        with connection:
+            while (task := self._tasks.get()) is not None:
+                future, call = task
+                if future.set_running_or_notify_cancel() and not _settle(future, call, connection):
+                    self._forget_this_worker()
+                    break
+        process.join()
+
+    def _forget_this_worker(self) -> None:
+        """Forget the worker of this thread; without another one nobody would execute queued calls."""
+        with self._lock:
+            del self._workers[threading.current_thread()]
+            if not self._workers:
+                for future in self._queued():
+                    if future.set_running_or_notify_cancel():
+                        future.set_exception(BrokenExecutor(_LOST))
+
+    def _queued(self) -> Iterator[Future[Any]]:
+        """Take the futures of all queued calls."""
+        while not self._tasks.empty():
+            if task := self._tasks.get():
+                yield task[0]
+
+
+_LOST = "a worker process ended unexpectedly"
+
+
+def _settle(future: Future[Any], call: _Call, connection: Connection) -> bool:
+    """Let a worker execute a call, and settle its future; return whether the worker lives."""
+    try:
+        asked = pickle.dumps(call)
+    except Exception as error:
+        future.set_exception(error)
+        return True
+    try:
+        connection.send_bytes(asked)
+        answer = connection.recv_bytes()
+    except (EOFError, OSError):
+        future.set_exception(BrokenExecutor(_LOST))
+        return False
+    try:
+        result, error = pickle.loads(answer)  # noqa: S301 (from a worker of this process)
+    except Exception as problem:
+        result, error = None, problem
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)
+    return True
 
 
 @contextmanager
@@ -86,34 +186,33 @@ def _without_main() -> Iterator[None]:
         main.update(hidden)
 
 
-_between_tasks = threading.Lock()
-"""Held by a worker that executes no task.
-
-If it ended while it sends a result, the reader of the result would wait forever for the rest.
-"""
-
-
-def _execute(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call `fn` in a worker, which may end until the call returns."""
-    _between_tasks.release()
-    try:
-        return fn(*args, **kwargs)
-    finally:
-        _between_tasks.acquire()
-
-
-def _end_with(watched: Connection) -> None:
-    """End this worker when the other end of the pipe closes; between tasks, if the executor was killed."""
-    _between_tasks.acquire()
-    starter = multiprocessing.parent_process()
-
-    def watch() -> None:
+def _serve(connection: Connection) -> None:
+    """Execute calls in a worker until the other end of its connection closes."""
+    threading.Thread(target=_end_with_starter, daemon=True).start()
+    while True:
         try:
-            watched.recv()
-        except EOFError:
-            # An executor that lives ends its idle workers itself.
-            while starter is not None and starter.is_alive() and not _between_tasks.acquire(timeout=0.1):
-                pass
-            os._exit(1)
+            asked = connection.recv_bytes()
+        except (EOFError, OSError):
+            return
+        connection.send_bytes(_answer(asked))
 
-    threading.Thread(target=watch, daemon=True).start()
+
+def _answer(asked: bytes) -> bytes:
+    """Return the result of a call, or its exception with the trace of this process."""
+    try:
+        fn, args, kwargs = pickle.loads(asked)  # noqa: S301 (from the process that started this one)
+        return pickle.dumps((fn(*args, **kwargs), None))
+    except BaseException as error:
+        error.add_note("".join(traceback.format_exception(error)))
+        try:
+            return pickle.dumps((None, error))
+        except Exception:
+            return pickle.dumps((None, RuntimeError(f"{type(error).__name__}: {error}")))
+
+
+def _end_with_starter() -> None:
+    """End this worker, even within a task, when the process that started it has ended."""
+    starter = multiprocessing.parent_process()
+    if starter is not None:
+        starter.join()
+        os._exit(1)

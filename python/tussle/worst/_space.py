@@ -299,6 +299,8 @@ def load_space(within: Path | None, flow_tables: int) -> Space:
         flat = _replaced(flat, dict(_flat(read_toml(within, source), "")))
     dimensions, fixed, writings = [], {}, {}
     for key, value in flat.items():
+        if value == {}:
+            raise TussleError(f"{source}, {key}: an empty table; leave it out, or give keys in it")
         if isinstance(value, list):
             if not value:
                 raise TussleError(f"{source}, {key}: an empty list; give at least one value")
@@ -334,11 +336,14 @@ def _writing(key: str, table: Mapping[str, Any], flat: Settings, source: str) ->
 
 
 def _replaced(flat: Settings, given: Settings) -> Settings:
-    """Put given values in place of those of the same keys; an empty list removes all keys below its own."""
+    """Put given values in place of those of the same keys, and of those above and below them.
+
+    An empty list removes all keys below its own.
+    """
     kept = {
         key: value
         for key, value in flat.items()
-        if not any(key == other or key.startswith(f"{other}.") for other in given)
+        if not any(f"{key}.".startswith(f"{other}.") or other.startswith(f"{key}.") for other in given)
     }
     removing = {
         key
@@ -353,10 +358,13 @@ def _replaced(flat: Settings, given: Settings) -> Settings:
 
 
 def _flat(value: Any, key: str) -> list[tuple[str, Any]]:
-    """Return values by their dotted keys; a table with `from` or `to` is the range of its key."""
+    """Return values by their dotted keys; a table with `from` or `to` is the range of its key.
+
+    An empty table stays one, so that it is refused.
+    """
     if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
         value = {str(index): each for index, each in enumerate(value)}
-    if not isinstance(value, dict) or _is_range(key, value):
+    if not isinstance(value, dict) or _is_range(key, value) or (key and not value):
         return [(key, value)]
     return [pair for name, each in value.items() for pair in _flat(each, f"{key}.{name}" if key else name)]
 

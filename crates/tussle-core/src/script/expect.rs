@@ -6,6 +6,7 @@ use super::words;
 use super::{Expect, Host, MAX_MS, MSS_BYTES, Role, Script, ScriptError, Standing, Step, Transmission};
 use crate::Time;
 use crate::net::packet::{Ecn, Flags, Kind, Packet, Sacks, header_bytes, timestamp_ms};
+use crate::tcp::State;
 
 /// Largest number of packets that an application writes at once.
 const MAX_WRITTEN: u32 = 1 << 24;
@@ -15,8 +16,54 @@ const MAX_WRITTEN: u32 = 1 << 24;
 /// # Errors
 /// The first step that is invalid, or whose expectation the host does not meet.
 pub fn check(script: &Script, host: &mut impl Host) -> Result<(), ScriptError> {
+    let times = times(script)?;
     let mut player = Player::new(script, host);
-    script.steps.iter().enumerate().try_for_each(|(index, step)| player.step(index, step))
+    let mut steps = script.steps.iter().zip(times).enumerate();
+    steps.try_for_each(|(index, (step, at))| player.step(index, step, at))
+}
+
+/// Checks every step before the first is played, and returns their times.
+fn times(script: &Script) -> Result<Vec<Time>, ScriptError> {
+    let mut times = Vec::new();
+    for (index, step) in script.steps.iter().enumerate() {
+        let nonsense = |problem: String| ScriptError::Nonsense(format!("step {index}: {problem}"));
+        if let Some(problem) = problem(script.role, step) {
+            return Err(nonsense(problem));
+        }
+        for ranges in [&step.sends, &step.data] {
+            words::each(index, ranges)?;
+        }
+        for text in step.dsack.iter().chain(&step.sack) {
+            words::range(index, text)?;
+        }
+        step.acks.iter().try_for_each(|text| words::check_ack(index, text))?;
+        let at = time(step.at_ms)
+            .ok_or_else(|| nonsense(format!("at_ms is {}; give 0 to 30 days", step.at_ms)))?;
+        if times.last().is_some_and(|&last| at < last) {
+            return Err(nonsense("at_ms is earlier than the previous step".to_owned()));
+        }
+        times.push(at);
+    }
+    Ok(times)
+}
+
+/// Reason why a step does not fit the role of its script.
+fn problem(role: Role, step: &Step) -> Option<String> {
+    let sender = step.write.is_some()
+        || step.ack.is_some()
+        || !step.sends.is_empty()
+        || step.expect != Expect::default();
+    let receiver = !step.data.is_empty() || !step.acks.is_empty();
+    match role {
+        Role::Sender if receiver => Some("`data` and `acks` need role = \"receiver\"".to_owned()),
+        Role::Receiver if sender => {
+            Some("with role = \"receiver\" a step has `data` and `acks` only".to_owned())
+        }
+        _ if step.ack.is_none() && (step.dsack.is_some() || !step.sack.is_empty()) => {
+            Some("`sack` and `dsack` need an `ack`".to_owned())
+        }
+        _ => None,
+    }
 }
 
 /// The peer of a host.
@@ -57,17 +104,7 @@ impl<'a, H: Host> Player<'a, H> {
         Ok(sent)
     }
 
-    fn step(&mut self, index: usize, step: &Step) -> Result<(), ScriptError> {
-        let nonsense = |problem: String| Err(ScriptError::Nonsense(format!("step {index}: {problem}")));
-        if let Some(problem) = self.problem(step) {
-            return nonsense(problem);
-        }
-        let Some(at) = time(step.at_ms) else {
-            return nonsense(format!("at_ms is {}; give 0 to 30 days", step.at_ms));
-        };
-        if at + self.host.precision() < self.now {
-            return nonsense("at_ms is earlier than the previous step".to_owned());
-        }
+    fn step(&mut self, index: usize, step: &Step, at: Time) -> Result<(), ScriptError> {
         let mismatch = |found: String| Err(ScriptError::Mismatch { step: index, at, found });
         let who = self.who();
         let precision = self.host.precision();
@@ -95,25 +132,6 @@ impl<'a, H: Host> Player<'a, H> {
         match differences(&step.expect, &self.host.standing()?, cwr) {
             found if found.is_empty() => Ok(()),
             found => mismatch(found.join("; ")),
-        }
-    }
-
-    /// Reason why a step does not fit the role of its script.
-    fn problem(&self, step: &Step) -> Option<String> {
-        let sender = step.write.is_some()
-            || step.ack.is_some()
-            || !step.sends.is_empty()
-            || step.expect != Expect::default();
-        let receiver = !step.data.is_empty() || !step.acks.is_empty();
-        match self.script.role {
-            Role::Sender if receiver => Some("`data` and `acks` need role = \"receiver\"".to_owned()),
-            Role::Receiver if sender => {
-                Some("with role = \"receiver\" a step has `data` and `acks` only".to_owned())
-            }
-            _ if step.ack.is_none() && (step.dsack.is_some() || !step.sack.is_empty()) => {
-                Some("`sack` and `dsack` need an `ack`".to_owned())
-            }
-            _ => None,
         }
     }
 
@@ -234,7 +252,7 @@ fn differences(expect: &Expect, found: &Standing, cwr: bool) -> Vec<String> {
             differences.push(format!("{name} is {value}, expected {expected}"));
         }
     }
-    if let Some(expected) = expect.state.as_deref().filter(|&expected| expected != found.state) {
+    if let Some(expected) = expect.state.map(State::name).filter(|&expected| expected != found.state) {
         differences.push(format!("state is {}, expected {expected}", found.state));
     }
     if let Some(expected) = expect.cwr.filter(|&expected| expected != cwr) {

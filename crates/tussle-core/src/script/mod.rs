@@ -23,6 +23,7 @@ pub use simulated::play;
 
 use crate::Time;
 use crate::run::{self, MAX_WINDOW_PACKETS};
+use crate::tcp::State;
 
 /// Payload of a full packet.
 pub const MSS_BYTES: u32 = 1448;
@@ -202,7 +203,7 @@ pub enum Transmission {
 pub struct Expect {
     cwnd: Option<u32>,
     ssthresh: Option<u32>,
-    state: Option<String>,
+    state: Option<State>,
     in_flight: Option<u32>,
     sacked: Option<u32>,
     lost: Option<u32>,
@@ -220,7 +221,7 @@ impl Expect {
         Expect {
             cwnd: Some(found.cwnd),
             ssthresh: Some(found.ssthresh),
-            state: Some(found.state.to_owned()),
+            state: State::named(found.state),
             in_flight: Some(found.in_flight),
             sacked: Some(found.sacked),
             lost: Some(found.lost),

@@ -18,6 +18,23 @@ pub(super) fn range(step: usize, text: &str) -> Result<Block, ScriptError> {
     }
 }
 
+/// Checks the text form of an ACK: `4 dsack 2 sack 6-7 9 ece`.
+pub(super) fn check_ack(step: usize, text: &str) -> Result<(), ScriptError> {
+    let split = |text, word| match str::split_once(text, word) {
+        Some((before, ranges)) => (before, Some(ranges)),
+        None => (text, None),
+    };
+    let (rest, sack) = split(text.strip_suffix(" ece").unwrap_or(text), " sack ");
+    let (number, dsack) = split(rest, " dsack ");
+    let mut ranges = dsack.into_iter().chain(sack).flat_map(|ranges| ranges.split(' '));
+    let is_valid = number.parse::<u32>().is_ok() && ranges.all(|text| range(step, text).is_ok());
+    if is_valid {
+        return Ok(());
+    }
+    let problem = format!("step {step}: {text:?} is not an ACK; write \"4\" or \"4 dsack 2 sack 6-7 9 ece\"");
+    Err(ScriptError::Nonsense(problem))
+}
+
 /// Returns the packet numbers of all ranges, in order.
 pub(super) fn each(step: usize, texts: &[String]) -> Result<Vec<u32>, ScriptError> {
     let mut numbers = Vec::new();
@@ -85,6 +102,29 @@ fn joined(runs: &[Block]) -> String {
 mod tests {
     use super::*;
     use crate::net::packet::Sacks;
+
+    #[test]
+    fn only_an_ack_in_its_text_form_is_one() {
+        for text in ["4", "4 ece", "4 sack 6-7 9", "4 dsack 2", "4 dsack 7 sack 6-8 12 ece"] {
+            assert_eq!(check_ack(0, text), Ok(()), "{text}");
+        }
+        for text in [
+            "",
+            " ",
+            "x",
+            "-4",
+            "4 ",
+            "4  ece",
+            "ece",
+            "4 ece ece",
+            "4 sack",
+            "4 sack ",
+            "4 sack 7-6",
+            "4 sack 6 dsack 2",
+        ] {
+            assert!(check_ack(0, text).is_err(), "{text:?}");
+        }
+    }
 
     #[test]
     fn runs_of_numbers_are_joined() {

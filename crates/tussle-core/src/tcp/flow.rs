@@ -1,5 +1,7 @@
 //! State of the sender that an algorithm may read, and the measurements of an ACK.
 
+use serde::{Deserialize, Serialize};
+
 use super::rtt::RttEstimator;
 use super::window_use::WindowUse;
 use crate::Time;
@@ -10,7 +12,8 @@ use crate::cc::Control;
 pub const INITIAL_WINDOW_PACKETS: u32 = 10;
 
 /// Congestion state of the sender, with Linux's names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum State {
     /// No sign of congestion, loss or reordering.
     #[default]
@@ -35,6 +38,12 @@ impl State {
             State::Recovery => "recovery",
             State::Loss => "loss",
         }
+    }
+
+    /// State with this name in tables.
+    pub(crate) fn named(name: &str) -> Option<State> {
+        let all = [State::Open, State::Disorder, State::Cwr, State::Recovery, State::Loss];
+        all.into_iter().find(|state| state.name() == name)
     }
 }
 
