@@ -85,7 +85,7 @@ class Criterion(Strict):
     says: str
     """The criterion in our own words."""
     threshold: str = ""
-    """The source of the threshold; empty: the document gives none, and it is ours."""
+    """The source of the threshold; empty: the document gives none, and it is Tussle's own."""
     not_applicable: str = ""
     """The reason why the criterion does not apply."""
     not_testable: str = ""
