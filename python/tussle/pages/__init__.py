@@ -1,4 +1,4 @@
-"""What the pages of agreement, studies, suites and worst cases have in common."""
+"""The environment and the style of the pages of agreement, studies, suites and worst cases."""
 
 from pathlib import Path
 

@@ -18,7 +18,7 @@ from tussle.scenario import Scenario
 _FOLDER = Path(__file__).parent / "data"
 
 Strength = Literal["MUST", "SHOULD", "MAY", "-"]
-"""What the document asks for; "-" if it does not say."""
+"""Strength of a requirement; "-" if the document does not say."""
 
 
 class Test(Strict):
@@ -108,7 +108,7 @@ class Suite(Strict):
     document: str
     sources: tuple[str, ...]
     differs: tuple[str, ...] = ()
-    """What the tests do otherwise than the document."""
+    """Differences of the tests from the document."""
     references: tuple[str, ...] = ("reno", "cubic")
     """Algorithms that run in the candidate's place, whose numbers are shown beside its own."""
     queues: bool = False

@@ -19,7 +19,7 @@ pub(super) struct OwnClock {
     acked_at_ns: u64,
 }
 
-/// What a client has sent of an upload.
+/// Progress of an upload at the client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Upload {
     /// Bytes that the server's host has acknowledged.
