@@ -111,7 +111,7 @@ check: setup  ## The short form of `make test`, in three minutes: format, lints,
 	$(PYTEST) --quiet -m "not slow"
 
 # Modules that a macro declares, which cargo fmt does not find.
-RUSTFMT := rustfmt --edition 2024 $(wildcard crates/tussle-core/src/net/path/*.rs crates/tussle-core/src/net/queue/*.rs)
+RUSTFMT := rustfmt --edition 2024 $(foreach folder,cc cc/* net/path net/queue,$(wildcard crates/tussle-core/src/$(folder)/*.rs))
 
 .PHONY: lint
 lint: setup  ## Check format, lints, types, layers, spelling, words, and that reference and pages are up to date

@@ -1,9 +1,13 @@
-"""Write docs/reference from the code: `python tools/reference.py`; `--check` only compares."""
+"""Write docs/reference from the code, the manual page, and the number of algorithms in the README.
+
+`python tools/reference.py`; `--check` only compares.
+"""
 
 import argparse
 import ast
 import inspect
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
@@ -44,6 +48,7 @@ FOLDER = ROOT / "docs" / "reference"
 IMAGES = ROOT / "docs" / "images" / "reference"
 MANUAL = ROOT / "packaging" / "data" / "share" / "man" / "man1" / "tussle.1"
 """The manual page, in the folder that a wheel adds to the environment where it is installed."""
+README = ROOT / "README.md"
 _WRITTEN_BY_HAND = ("glossary.md",)
 _ORIGIN = "<!-- Written by tools/reference.py from the code (`make docs`). Change it there. -->"
 
@@ -73,9 +78,24 @@ def stale() -> list[str]:
     present = {file.name: file.read_text("utf-8") for file in files}
     wanted = pages()
     changed = {name for name in present.keys() | wanted if present.get(name) != wanted.get(name)}
-    if not MANUAL.exists() or MANUAL.read_text("utf-8") != man_page.page():
-        changed.add(MANUAL.name)
+    changed |= {file.name for file, text in _other_files() if not _is_current(file, text)}
     return sorted(changed | (example_pictures.names() ^ {file.name for file in IMAGES.glob("*")}))
+
+
+def _other_files() -> Iterator[tuple[Path, str]]:
+    """Yield the files outside `docs/reference`, with their text."""
+    yield MANUAL, man_page.page()
+    yield README, _counted(README.read_text("utf-8"), len(catalog().algorithms))
+
+
+def _is_current(file: Path, text: str) -> bool:
+    return file.exists() and file.read_text("utf-8") == text
+
+
+def _counted(readme: str, algorithms: int) -> str:
+    """Write the number of algorithms into the README, which names three of them in its first sentence."""
+    more = re.sub(r"\b\d+ more algorithms", f"{algorithms - 3} more algorithms", readme)
+    return re.sub(r"\*\*\d+ algorithms\*\*", f"**{algorithms} algorithms**", more)
 
 
 def _page(title: str, *blocks: str) -> str:
@@ -589,11 +609,12 @@ def main() -> None:
                 file.unlink()
         for name, text in pages().items():
             (FOLDER / name).write_text(text, encoding="utf-8")
-        MANUAL.parent.mkdir(parents=True, exist_ok=True)
-        MANUAL.write_text(man_page.page(), encoding="utf-8")
+        for file, text in _other_files():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
         example_pictures.draw_into(IMAGES)
     elif names := stale():
-        sys.exit(f"docs/reference is not current ({', '.join(names)}): run `make docs`")
+        sys.exit(f"the reference is not current ({', '.join(names)}): run `make docs`")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ class Finding:
     part: str
     works: bool
     about: str
-    """What was found; otherwise what is missing, and what to do."""
+    """The finding: a version, or the missing part and the remedy."""
 
 
 def findings() -> Iterator[Finding]:

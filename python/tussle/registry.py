@@ -19,7 +19,7 @@ class Registry(dict[str, Entry], Generic[Entry]):
     def __init__(self, what: str, entries: dict[str, Entry]) -> None:
         super().__init__(entries)
         self.what = what
-        """What one of the things is called in errors, such as "metric"."""
+        """Name of one entry in errors, such as "metric"."""
 
     def __missing__(self, name: object) -> Entry:
         raise TussleError(unknown(self.what, str(name), self))

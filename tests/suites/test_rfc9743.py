@@ -54,7 +54,7 @@ def test_an_algorithm_that_ignores_loss_fails_persistent_congestion(tussle_, fol
     assert verdicts(result)["persistent-loss"] == "fail"
     assert verdicts(result)["feedback-lost"] == "pass"
     [criterion] = [each for each in result.criteria if each.name == "persistent-loss"]
-    assert criterion.threshold.startswith("ours")
+    assert criterion.threshold.startswith("Tussle's own")
     of_loss = criterion.cases[0]
     assert of_loss.value is not None
     assert of_loss.limit is not None

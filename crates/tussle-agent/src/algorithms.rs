@@ -75,9 +75,8 @@ mod tests {
     #[test]
     fn an_unusable_algorithm_comes_with_its_remedy() {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
-        let asked_by =
-            |is_root| Listed { available: words("reno cubic bbr"), allowed: words("reno bbr"), is_root };
-        let (root, user) = (asked_by(true), asked_by(false));
+        let user = Listed { available: words("reno cubic bbr"), allowed: words("reno bbr"), is_root: false };
+        let root = Listed { available: words("reno cubic bbr"), allowed: words("reno bbr"), is_root: true };
         assert_eq!(root.usable("cubic"), Ok(()));
         assert_eq!(user.usable("bbr"), Ok(()));
         let problem = user.usable("cubic").unwrap_err();

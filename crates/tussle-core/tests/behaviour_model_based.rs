@@ -1,8 +1,11 @@
 //! Behaviour of model-based algorithms on one bottleneck, with bounds derived from their papers.
 
+mod common;
+
 use serde_json::{Value, json};
-use tussle_core::table::{Table, Values};
 use tussle_core::{Outcome, Run, Simulation};
+
+use common::tables::{last_of_link, numbers};
 
 /// BDP of 50 Mbit/s and 40 ms, in packets of 1500 bytes.
 const BDP_PACKETS: f64 = 166.7;
@@ -47,10 +50,7 @@ impl Bottleneck {
 impl Steady {
     /// The last row of the bottleneck, which covers the steady interval.
     fn bottleneck(&self, column: &str) -> f64 {
-        let links = &self.0.links;
-        let Values::Label { codes, names } = values(links, "link") else { panic!("links.link is a label") };
-        let row = codes.iter().rposition(|&code| names[code as usize] == "bottleneck");
-        numbers(links, column)[row.expect("the bottleneck has rows")]
+        last_of_link(&self.0.links, "bottleneck", column)
     }
 
     fn utilisation(&self) -> f64 {
@@ -76,24 +76,6 @@ impl Steady {
     fn retransmitted_part(&self) -> f64 {
         let sum = |column: &str| numbers(&self.0.flows, column).iter().sum::<f64>();
         sum("steady_retransmitted_packets") / sum("steady_sent_packets")
-    }
-}
-
-fn values<'a>(table: &'a Table, column: &str) -> &'a Values {
-    let found = table.columns.iter().find(|candidate| candidate.name == column);
-    &found.expect("the table has the column").values
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-fn numbers(table: &Table, column: &str) -> Vec<f64> {
-    match values(table, column) {
-        Values::U32(numbers) => numbers.iter().map(|&number| f64::from(number)).collect(),
-        Values::U64(numbers) => numbers.iter().map(|&number| number as f64).collect(),
-        Values::MaybeU64(numbers) => {
-            numbers.iter().map(|number| number.expect("the simulator counts") as f64).collect()
-        }
-        Values::F64(numbers) => numbers.clone(),
-        _ => panic!("{}.{column} is not a column of numbers", table.name),
     }
 }
 

@@ -112,9 +112,13 @@ impl Sender {
         match event {
             Event::Ack { acked, rtt_us, span_ns } => {
                 self.flow.now += Time::from_ns(span_ns);
-                self.on_ack(acked.min(self.flow.packets_out()), rtt_us, false);
+                let acked = acked.min(self.flow.packets_out());
+                self.on_ack(Ack { acked, rtt_us, ..Ack::default() });
             }
-            Event::Mark => self.on_ack(1.min(self.flow.packets_out()), Some(1000), true),
+            Event::Mark => {
+                let acked = 1.min(self.flow.packets_out());
+                self.on_ack(Ack { acked, rtt_us: Some(1000), ece: true, ..Ack::default() });
+            }
             Event::Lost => self.on_lost(),
             Event::Congestion(cause) => self.on_congestion(cause),
             Event::Disorder if self.flow.state == State::Open => self.enter(State::Disorder),
@@ -141,7 +145,8 @@ impl Sender {
         self.fill_window();
     }
 
-    fn on_ack(&mut self, acked: u32, rtt_us: Option<u32>, ece: bool) {
+    fn on_ack(&mut self, ack: Ack) {
+        let Ack { acked, rtt_us, ece, .. } = ack;
         let prior_in_flight = self.flow.in_flight();
         self.flow.una += acked;
         self.flow.delivered += acked;
@@ -162,7 +167,7 @@ impl Sender {
             limit: self.flow.limit,
         };
         let in_flight = self.flow.in_flight();
-        let ack = Ack { acked, delivered: acked, rtt_us, in_flight, ece, rate, ..Ack::default() };
+        let ack = Ack { delivered: acked, in_flight, rate, ..ack };
         self.cc.on_pkts_acked(&ack, &self.flow, &mut self.control);
         let reducing = matches!(self.flow.state, State::Cwr | State::Recovery);
         if !reducing || self.cc.needs().recovery == Recovery::Own {

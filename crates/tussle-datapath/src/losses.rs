@@ -6,7 +6,7 @@ use tussle_core::net::packet::{Kind, Packet};
 
 use super::header::sequence_numbers;
 
-/// What happened to a lost packet.
+/// Kind of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossKind {
     /// An element dropped it.
@@ -20,7 +20,7 @@ pub enum LossKind {
 pub struct Loss {
     /// Time of the loss.
     pub at: Time,
-    /// What happened to the packet.
+    /// Kind of the loss.
     pub kind: LossKind,
     /// Index of the flow.
     pub flow: usize,

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tussle.agreement._bounds import BOUNDED
 from tussle.agreement._cells import ARRANGEMENTS, ONE_WITHOUT_LOSS, arrangement_of
@@ -18,6 +17,7 @@ from tussle.agreement._quantities import QUANTITIES
 from tussle.agreement._words import amount, number, signed
 from tussle.errors import TussleError
 from tussle.figures import Beside, View, draw, svg
+from tussle.pages import environment
 
 _WORDS = {
     name: arrangement_of(name).words for name in (*(each.name for each in ARRANGEMENTS), ONE_WITHOUT_LOSS)
@@ -181,13 +181,7 @@ def _shortened(coordinates: re.Match[str]) -> str:
 
 
 def _rendered(template: str, **values: object) -> str:
-    environment = Environment(
-        loader=PackageLoader("tussle.agreement"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"number": number}
+    templates = environment("tussle.agreement")
+    templates.filters |= {"number": number}
     words = {"amount": amount, "signed": signed, "arrangements": _WORDS}
-    return environment.get_template(template).render(**values, **words)
+    return templates.get_template(template).render(**values, **words)

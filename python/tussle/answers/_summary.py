@@ -36,7 +36,7 @@ class Summary:
 
     @cached_property
     def notes(self) -> list[str]:
-        """What limits the results, and what would make them better."""
+        """Limits of the results, and how to improve them."""
         return [text for note in NOTES if (text := note(self.dataset))]
 
     @cached_property

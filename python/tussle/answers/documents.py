@@ -108,7 +108,7 @@ class Result(BaseModel):
     pairs: list[PairOf]
     """Verdicts, where all runs are pairs; else empty."""
     notes: list[str]
-    """What limits the results, and what would make them better."""
+    """Limits of the results, and how to improve them."""
 
 
 class ResultsDocument(BaseModel):
@@ -190,7 +190,7 @@ class BoundOf(BaseModel):
 
     model_config = _DESCRIBED
     difference: str
-    """What differs, in words."""
+    """The compared quantity, in words."""
     cells: int
     """The number of cells that the bound applies to."""
     median: float | None
@@ -210,9 +210,9 @@ class Agreed(BaseModel):
 
     model_config = _DESCRIBED
     simulator: str
-    """What the simulator is called."""
+    """Name of the simulator."""
     linux: str
-    """What the kernel is called."""
+    """Name of the kernel."""
     hosts: dict[str, Any]
     """The settings of `[hosts]` of these cells."""
     page: str

@@ -15,6 +15,7 @@ __all__ = [
     "MachineName",
     "Modules",
     "NetworkName",
+    "OneKernel",
     "engine_of",
     "engines_of",
 ]
@@ -28,6 +29,7 @@ EngineName = Annotated[
         "real time, for root (netns), or other machines (hosts).",
     ),
 ]
+_DEFAULT_KERNEL = "$TUSSLE_KERNEL, else linux-6.1"
 KernelName = Annotated[
     str | None,
     typer.Option(
@@ -35,7 +37,16 @@ KernelName = Annotated[
         metavar="A,B,…",
         help="The kernel, from `tussle list kernels`; several make it an axis. With --machine qemu, an image "
         "such as /boot/vmlinuz-….",
-        show_default="$TUSSLE_KERNEL, else linux-6.1",
+        show_default=_DEFAULT_KERNEL,
+    ),
+]
+OneKernel = Annotated[
+    str | None,
+    typer.Option(
+        "--kernel",
+        metavar="NAME",
+        help="The kernel, from `tussle list kernels`.",
+        show_default=_DEFAULT_KERNEL,
     ),
 ]
 MachineName = Annotated[

@@ -17,7 +17,7 @@ WIDE_ENOUGH = 10_000
 _ANY_HEIGHT = 25
 _MOST_CHARACTERS = 1500
 _KEPT_AT_END = 300
-"""Of an error message that is longer: what is wrong with a long text often follows the text."""
+"""Characters kept at the end of a longer error message: the cause often follows a long text."""
 
 
 @dataclass

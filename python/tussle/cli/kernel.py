@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tussle.cli._engines import OneKernel
 from tussle.cli._help import Command, Group, with_output_options
 from tussle.cli._terminal import INTERRUPTED, complain, progress_console, say
 from tussle.errors import TussleError
@@ -112,14 +113,7 @@ def remove(
 @with_output_options
 def check(
     *,
-    kernel: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The kernel, from `tussle list kernels`.",
-            show_default="$TUSSLE_KERNEL, else linux-6.1",
-        ),
-    ] = None,
+    kernel: OneKernel = None,
 ) -> None:
     """Boot a kernel, run a flow of one second on it, and show version, algorithms, queues and speed."""
     engine = import_module("tussle.engines.kernel")

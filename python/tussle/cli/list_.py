@@ -141,7 +141,7 @@ _COLUMNS = {"profiles": ("rate", "rtt", "buffer")}
 """Further columns of a list, before the line about each."""
 
 _REMEDIES = {"kernels": "; `tussle kernel build` builds one"}
-"""What fills a list that is empty."""
+"""The remedy for an empty list."""
 
 
 def show_list(

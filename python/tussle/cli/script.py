@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from tussle.cli._engines import OneKernel
 from tussle.cli._terminal import say
 
 _FAILED = 1
@@ -21,14 +22,7 @@ def script(
             help="The engine that plays the scripts: the simulator, or Linux in virtual time.",
         ),
     ] = "sim",
-    kernel: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The kernel, from `tussle list kernels`.",
-            show_default="$TUSSLE_KERNEL, else linux-6.1",
-        ),
-    ] = None,
+    kernel: OneKernel = None,
 ) -> None:
     """Play packet scripts, and print which of them hold.
 

@@ -36,7 +36,7 @@ _STYLES = {"pass": "green", "look": "yellow", "fail": "red"}
 
 
 class _Request(NamedTuple):
-    """What the command is to run."""
+    """A suite to run, and its options."""
 
     suite: "Suite"
     candidate: "Candidate"

@@ -21,7 +21,7 @@ def thin(table: pl.DataFrame, value: str, most_rows: int) -> pl.DataFrame:
 
 
 def thin_flows(table: pl.DataFrame, value: str, most_rows: int) -> pl.DataFrame:
-    """Do the same with the series of each `flow` of a table that is sorted by flow and time."""
+    """Thin the series of each `flow` as `thin` does; the table is sorted by flow and time."""
     place, rows = pl.int_range(pl.len()).over("flow"), pl.len().over("flow")
     group = place * max(1, most_rows // 3) // rows
     placed = table.lazy().with_columns(place.alias("_place"), rows.alias("_rows"), group.alias("_group"))

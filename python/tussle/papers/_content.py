@@ -30,7 +30,7 @@ _MARKS = {
     "†": "from the quick setting, with shorter or fewer runs than in the study",
     "‡": "from a scenario that options changed",
 }
-"""What the marks of numbers and answers mean."""
+"""Meaning of the marks of numbers and answers."""
 _MARKED = {"full": "", "quick": "†", "other": "‡"}
 _APART = 0.1
 """Relative difference from which a row of a table without verdicts is listed."""

@@ -8,9 +8,9 @@ from html import escape
 from pathlib import Path
 
 import polars as pl
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
 
 from tussle.errors import TussleError
+from tussle.pages import environment
 from tussle.papers._came_out import came_out
 from tussle.papers._content import (
     Content,
@@ -95,14 +95,8 @@ def comparison(tables: Sequence[TableShown]) -> str:
 
 
 def _rendered(folder: Path, **values: object) -> str:
-    environment = Environment(
-        loader=ChoiceLoader([FileSystemLoader(folder), PackageLoader("tussle.papers")]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+    templates = environment("tussle.papers", folder)
+    templates.filters |= {
         "number": number,
         "percent": percent,
         "opening": opening,
@@ -110,5 +104,5 @@ def _rendered(folder: Path, **values: object) -> str:
         "verdicts": verdicts_words,
         "two_digits": two_digits,
     }
-    page = environment.get_template("page.html").render(**values, **_LIMITS)
+    page = templates.get_template("page.html").render(**values, **_LIMITS)
     return _LINES_BEFORE_TAGS.sub("<", page)

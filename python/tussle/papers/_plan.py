@@ -36,7 +36,7 @@ SIZES: tuple[Size, ...] = get_args(Size)
 
 @dataclass(frozen=True)
 class Setting:
-    """Which of a study's runs are executed, and how they are changed."""
+    """The selection of a study's runs, and their changes."""
 
     size: Size = "full"
     algorithms: tuple[str, ...] = ()

@@ -115,10 +115,10 @@ class Check(Predicate):
 
     part: str
     flow: Literal["each", "first", "second"] = "each"
-    """Which flows count: all, or only the first or the second of each run. The value of a metric of runs
+    """Flows that count: all, or only the first or the second of each run. The value of a metric of runs
     counts as the first flow's."""
     pairs: Literal["all", "mixed", "same"] = "all"
-    """Which runs count: all, those with several algorithms, or those with a single one."""
+    """Runs that count: all, those with several algorithms, or those with a single one."""
     of: tuple[str, ...]
     """Algorithms that the statement is about."""
     than: float | Rival | tuple[str, ...] = ()
@@ -142,7 +142,7 @@ class OwnHosts(Strict):
     """The hosts of a study, as far as they are known."""
 
     about: str
-    """What they were, and where that is known from."""
+    """Description of the hosts, and its source."""
     settings: dict[str, Any]
     """Settings by their keys in a scenario, such as `hosts.hz`, in place of those of every part."""
 

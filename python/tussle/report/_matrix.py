@@ -81,9 +81,9 @@ class Matrix:
     """The values of the axes that identify it; empty if there is one matrix."""
     answer: str
     first: str
-    """What the rows are, such as `first flow`."""
+    """Name of the rows, such as `first flow`."""
     second: str
-    """What the columns are."""
+    """Name of the columns."""
     columns: list[str]
     rows: list[tuple[str, list[Pair | None]]]
 

@@ -152,7 +152,7 @@ _MOST_QUANTUM_BYTES = 1 << 20
 """Bounds of a quantum, as in Linux."""
 
 
-def _a_turn(size_bytes: object) -> str | None:
+def _fits_as_quantum(size_bytes: object) -> str | None:
     fits = isinstance(size_bytes, int) and _LEAST_QUANTUM_BYTES <= size_bytes <= _MOST_QUANTUM_BYTES
     return None if fits else f"give {_LEAST_QUANTUM_BYTES} B to {_MOST_QUANTUM_BYTES} B"
 
@@ -184,7 +184,7 @@ SizeOrOff = Annotated[
     WithJsonSchema({"type": "string", "examples": ["1 MiB", _OFF]}),
 ]
 """A limit that may be absent."""
-Quantum = Annotated[str, _quantity(units.size, _a_turn), _text_like("1500 B"), _SIZE_IN_RUN]
+Quantum = Annotated[str, _quantity(units.size, _fits_as_quantum), _text_like("1500 B"), _SIZE_IN_RUN]
 Fraction = Annotated[str, _quantity(units.fraction, _less_than_all), _text_like("0.01 %"), _FRACTION_IN_RUN]
 Probability = Annotated[str, _quantity(units.fraction, _any_amount), _text_like("2 %"), _FRACTION_IN_RUN]
 Weight = Annotated[str, _quantity(units.fraction, _more_than_zero), _text_like("0.2 %"), _FRACTION_IN_RUN]
@@ -206,38 +206,46 @@ RandomSize = Annotated[str, _quantity(size_distribution, _size_of_something), _t
 """A distribution of sizes, or one size."""
 
 
-def _whole(least: int, most: int) -> BeforeValidator:
-    def check(value: object) -> int:
+@dataclass(frozen=True)
+class _Whole:
+    """Accept the whole numbers from `least` to `most`."""
+
+    least: int
+    most: int
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self.check, handler.generate_schema(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {**handler(schema), "minimum": self.least, "maximum": self.most}
+
+    def check(self, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise refusal(f"{shown(value)} is not a whole number; write one, like {max(least, 1)}")
-        if not least <= value <= most:
-            raise refusal(f"{shown(value)} is out of range; give {least} to {most}")
+            raise refusal(f"{shown(value)} is not a whole number; write one, like {max(self.least, 1)}")
+        if not self.least <= value <= self.most:
+            raise refusal(f"{shown(value)} is out of range; give {self.least} to {self.most}")
         return value
 
-    return BeforeValidator(check)
 
-
-Seed = Annotated[int, _whole(0, _MOST_I64), Field(json_schema_extra={"minimum": 0, "maximum": _MOST_I64})]
-Repetitions = Annotated[int, _whole(1, 100_000), Field(json_schema_extra={"minimum": 1, "maximum": 100_000})]
-Count = Annotated[int, _whole(1, 10_000), Field(json_schema_extra={"minimum": 1, "maximum": 10_000})]
-Queues = Annotated[int, _whole(1, 65_536), Field(json_schema_extra={"minimum": 1, "maximum": 65_536})]
-Packets = Annotated[int, _whole(1, 1_000_000), Field(json_schema_extra={"minimum": 1, "maximum": 1_000_000})]
-Period = Annotated[
-    int, _whole(2, 1_000_000_000), Field(json_schema_extra={"minimum": 2, "maximum": 1_000_000_000})
-]
-LinkNumber = Annotated[int, _whole(1, 100), Field(json_schema_extra={"minimum": 1, "maximum": 100})]
-Attempts = Annotated[int, _whole(1, 1000), Field(json_schema_extra={"minimum": 1, "maximum": 1000})]
-Hz = Annotated[int, _whole(100, 1000), Field(json_schema_extra={"minimum": 100, "maximum": 1000})]
-FirstWindow = Annotated[int, _whole(1, 65_536), Field(json_schema_extra={"minimum": 1, "maximum": 65_536})]
-FirstThreshold = Annotated[int, _whole(2, 65_536), Field(json_schema_extra={"minimum": 2, "maximum": 65_536})]
-AdvWinScale = Annotated[int, _whole(-31, 31), Field(json_schema_extra={"minimum": -31, "maximum": 31})]
-QueueLength = Annotated[
-    int, _whole(1, 1_000_000), Field(json_schema_extra={"minimum": 1, "maximum": 1_000_000})
-]
-Stations = Annotated[int, _whole(0, 1000), Field(json_schema_extra={"minimum": 0, "maximum": 1000})]
-Signal = Annotated[int, _whole(-100, 0), Field(json_schema_extra={"minimum": -100, "maximum": 0})]
-Fading = Annotated[int, _whole(0, 30), Field(json_schema_extra={"minimum": 0, "maximum": 30})]
-ParameterValue = Annotated[int, _whole(-_MOST_I64, _MOST_I64)]
+Seed = Annotated[int, _Whole(0, _MOST_I64)]
+Repetitions = Annotated[int, _Whole(1, 100_000)]
+Count = Annotated[int, _Whole(1, 10_000)]
+Queues = Annotated[int, _Whole(1, 65_536)]
+Packets = Annotated[int, _Whole(1, 1_000_000)]
+Period = Annotated[int, _Whole(2, 1_000_000_000)]
+LinkNumber = Annotated[int, _Whole(1, 100)]
+Attempts = Annotated[int, _Whole(1, 1000)]
+Hz = Annotated[int, _Whole(100, 1000)]
+FirstWindow = Annotated[int, _Whole(1, 65_536)]
+FirstThreshold = Annotated[int, _Whole(2, 65_536)]
+AdvWinScale = Annotated[int, _Whole(-31, 31)]
+QueueLength = Annotated[int, _Whole(1, 1_000_000)]
+Stations = Annotated[int, _Whole(0, 1000)]
+Signal = Annotated[int, _Whole(-100, 0)]
+Fading = Annotated[int, _Whole(0, 30)]
+ParameterValue = Annotated[int, BeforeValidator(_Whole(-_MOST_I64, _MOST_I64).check)]
 
 
 def name_of(what: str, known: Callable[[], list[str]]) -> Callable[[object], str]:

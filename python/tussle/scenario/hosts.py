@@ -159,9 +159,9 @@ class Hosts(Table):
     to the power of -`adv_win_scale` (`net.ipv4.tcp_adv_win_scale`)."""
 
     clock_offset: Axis[ClockOffset] | None = None
-    """What the clock of TCP timestamps is ahead of that of a host without one, in whole milliseconds: a host
-    that booted earlier. Only the algorithm lp depends on it, and only with `timestamps = "synchronised"`. On
-    the kernel engine it needs a kernel that Tussle built. Default: none, in every profile."""
+    """Offset of the clock of TCP timestamps, in whole milliseconds, as of a host that booted earlier. Only
+    the algorithm lp depends on it, and only with `timestamps = "synchronised"`. On the kernel engine it needs
+    a kernel that Tussle built. Default: none, in every profile."""
     bus: Axis[Rate] | None = None
     """The rate of a bus that all packets of one host cross, in and out, such as the PCI bus of an old PC; it
     counts IP packets, as `path.rate` does. Each flow has hosts of its own. Those that forward packets have

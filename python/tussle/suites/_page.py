@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from tussle.errors import TussleError
+from tussle.pages import environment
 from tussle.scenario import Scenario
 from tussle.suites._charts import of_claim
 from tussle.suites._result import CaseResult, CriterionResult, Number, SuiteResult
@@ -43,15 +42,9 @@ def write_page(suite: Suite, result: SuiteResult, scenarios: Mapping[str, Scenar
 
     `scenarios` has the candidate's scenario of each test that ran.
     """
-    environment = Environment(
-        loader=PackageLoader("tussle.suites"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"number": _number, "interval": _interval}
-    page = environment.get_template("suite.html").render(
+    templates = environment("tussle.suites")
+    templates.filters |= {"number": _number, "interval": _interval}
+    page = templates.get_template("suite.html").render(
         suite=suite,
         result=result,
         rows=[_row(criterion, result.algorithm) for criterion in result.criteria],

@@ -68,7 +68,7 @@ class CriterionResult(_Record):
     section: str
     """Section of the document."""
     strength: Strength
-    """What the document asks for: MUST, SHOULD, MAY, or "-" if it does not say."""
+    """Strength of the requirement: MUST, SHOULD, MAY, or "-" if the document does not say."""
     says: str
     """The criterion in words."""
     verdict: Verdict
@@ -78,7 +78,7 @@ class CriterionResult(_Record):
     threshold: str
     """Origin of the threshold; it says so if the threshold is Tussle's own."""
     limits: str
-    """What of the criterion is not tested; may be empty."""
+    """The part of the criterion that is not tested; may be empty."""
     cases: tuple[CaseResult, ...]
     """Every claim at every point; empty without a test."""
 

@@ -18,7 +18,7 @@ from tussle.scenario import Scenario
 _FOLDER = Path(__file__).parent / "data"
 
 Strength = Literal["MUST", "SHOULD", "MAY", "-"]
-"""What the document asks for; "-" if it does not say."""
+"""Strength of a requirement; "-" if the document does not say."""
 
 
 class Test(Strict):
@@ -85,7 +85,7 @@ class Criterion(Strict):
     says: str
     """The criterion in our own words."""
     threshold: str = ""
-    """The source of the threshold; empty: the document gives none, and it is ours."""
+    """The source of the threshold; empty: the document gives none, and it is Tussle's own."""
     not_applicable: str = ""
     """The reason why the criterion does not apply."""
     not_testable: str = ""
@@ -108,7 +108,7 @@ class Suite(Strict):
     document: str
     sources: tuple[str, ...]
     differs: tuple[str, ...] = ()
-    """What the tests do otherwise than the document."""
+    """Differences of the tests from the document."""
     references: tuple[str, ...] = ("reno", "cubic")
     """Algorithms that run in the candidate's place, whose numbers are shown beside its own."""
     queues: bool = False

@@ -18,7 +18,7 @@ from tussle.suites._suite import Claim, Criterion, Suite
 CANDIDATE = "candidate"
 _OF = "value of "
 """Beginning of the columns of rivals."""
-_OURS = "ours: the document gives none"
+_OWN = "Tussle's own: the document gives none"
 _RANKS: dict[str, int] = {"pass": 0, "look": 1, "fail": 2}
 _DIGITS = 6
 """Significant digits of the numbers in results."""
@@ -69,7 +69,7 @@ def _criterion(criterion: Criterion, context: _Context) -> CriterionResult:
         says=criterion.says,
         verdict=verdict,
         why=why,
-        threshold=(criterion.threshold or _OURS) if criterion.claims else "",
+        threshold=(criterion.threshold or _OWN) if criterion.claims else "",
         limits="; ".join(dict.fromkeys(reasons)) if cases else "",
         cases=tuple(cases),
     )

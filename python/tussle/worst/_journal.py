@@ -19,7 +19,7 @@ JOURNAL = "journal"
 
 @dataclass(frozen=True)
 class Found:
-    """What the runs of a scenario gave."""
+    """Results of the runs of a scenario."""
 
     values: list[float | None]
     """The badness in each repetition; `None` where it is unknown."""

@@ -20,9 +20,9 @@ class Objective:
 
     name: str
     quantity: str
-    """What its value measures, in a few words."""
+    """The measured quantity, in a few words."""
     says: str
-    """What a large value means, with `{x}` and `{y}` for the algorithm and the victim, and `{by}` for the
+    """The meaning of a large value, with `{x}` and `{y}` for the algorithm and the victim, and `{by}` for the
     algorithm's place beside the victim."""
     asks: str
     """The question that a search answers, with `{x}` and `{y}`."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import altair as alt
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import tussle
 from tussle.dataset import Dataset
@@ -16,6 +15,7 @@ from tussle.dataset.files import explained, write_whole
 from tussle.errors import TussleError
 from tussle.figures import CONFIG, REGISTRY, View, draw, svg
 from tussle.metrics import Tables, representative_runs, select_runs
+from tussle.pages import environment
 from tussle.worst._optimiser import Trial
 from tussle.worst._result import CASE, PAGE, Result
 from tussle.worst._shrink import TOLERANCE
@@ -36,20 +36,14 @@ class _Drawn:
 
 def write_page(result: Result, folder: Path) -> None:
     """Write the page of a result beside its files; raises TussleError when it cannot be written."""
-    environment = Environment(
-        loader=PackageLoader("tussle.worst"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+    templates = environment("tussle.worst")
+    templates.filters |= {
         "badness": lambda value: value_words(value, result.problem.objective.unit),
         "estimated": lambda found: estimate_words(found, result.problem.objective.unit),
     }
     sentences = summary(result)
     dataset = tussle.open(folder / CASE)
-    page = environment.get_template("worst.html").render(
+    page = templates.get_template("worst.html").render(
         result=result,
         answer=sentences[0],
         sentences=sentences[1:],

@@ -19,7 +19,7 @@ Pair: TypeAlias = tuple[str, str | None]
 
 @dataclass(frozen=True)
 class Problem:
-    """What is searched for, and where."""
+    """The objective of a search, and its space."""
 
     algorithm: str
     beside: str | None
@@ -35,7 +35,7 @@ class Problem:
 
     @property
     def says(self) -> str:
-        """What a bad scenario shows, in words."""
+        """The meaning of a bad scenario, in words."""
         return self.objective.says.format(**self._names)
 
     @property

@@ -19,6 +19,8 @@ struct Feature {
 
 const GRO: Feature = Feature { name: "gro", get: 0x2b, set: 0x2c };
 const TSO: Feature = Feature { name: "tso", get: 0x1e, set: 0x1f };
+/// Value of a feature that is turned off.
+const OFF: u32 = 0;
 
 /// Largest number of packets of a burst that a device can have, which is its default (Linux: `GSO_MAX_SEGS`).
 const MAX_PACKETS: u32 = 65_535;
@@ -30,19 +32,18 @@ pub(super) fn apply(device: &str, host: &Host) -> anyhow::Result<()> {
     kernel.turn_on(device, &netlink::burst(packets))?;
     let found = kernel.burst_packets(device)?;
     ensure!(found == packets, "hosts.offloads: gso_max_segs is {found} after it was set to {packets}");
-    set(device, &GRO, host.offloads)
+    set(device, &GRO, u32::from(host.offloads))
 }
 
 /// Lets the stack split bursts before a device, which would pass them on whole to its peer.
 pub(super) fn pass_single_packets(device: &str) -> anyhow::Result<()> {
-    set(device, &TSO, false)
+    set(device, &TSO, OFF)
 }
 
-fn set(device: &str, Feature { name, get, set }: &Feature, is_on: bool) -> anyhow::Result<()> {
+fn set(device: &str, Feature { name, get, set }: &Feature, wanted: u32) -> anyhow::Result<()> {
     let socket =
         socket(AddressFamily::Inet, SockType::Datagram, SockFlag::empty(), None).context("a socket")?;
     let read = || sys::ethtool(&socket, device, *get).with_context(|| format!("reading {name} of {device}"));
-    let wanted = u32::from(is_on);
     if read()? != wanted {
         sys::set_ethtool(&socket, device, *set, wanted)
             .with_context(|| format!("hosts.offloads: setting {name} of {device}"))?;

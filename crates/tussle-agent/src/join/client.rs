@@ -15,7 +15,7 @@ use super::control_connection::{ControlConnection, ReadOutcome};
 use super::flow::{Buffers, Flow, Role, TurnOutcome};
 use super::joining::{Joined, REPEAT, join};
 use super::json_writer::{JsonWriter, input_has_ended};
-use super::own_clock::{FlowStatus, LONGEST_REST_NS, OwnClock};
+use super::own_clock::{FlowStatus, LONGEST_REST_NS, OwnClock, Upload};
 use super::probe::{IdlePath, Probe};
 use super::reactor::{Interest, Reactor, now_ns};
 use super::socket::{connect, give_up_after, try_algorithm};
@@ -371,22 +371,23 @@ impl Client {
     /// Ends a flow by this end's own clock, so that no server can keep it open.
     fn watch_clock(&mut self, index: usize, now_ns: u64) {
         let flow = &mut self.flows[index];
-        let acked = match &self.last[index] {
+        let acked_bytes = match &self.last[index] {
             Some(Observation::Sender(sender)) => sender.bytes_acked,
             _ => 0,
         };
         let has_to_end = now_ns >= self.leave_by_ns;
-        let verdict = match self.transfer {
+        let status = match self.transfer {
             Transfer::Download => self.clocks[index].check_download(now_ns),
-            Transfer::Upload => self.clocks[index].check_upload(now_ns, acked, flow.has_stopped()),
+            Transfer::Upload => self.clocks[index]
+                .check_upload(now_ns, Upload { acked_bytes, has_stopped: flow.has_stopped() }),
         };
-        if verdict == FlowStatus::Running && !has_to_end {
+        if status == FlowStatus::Running && !has_to_end {
             return;
         }
         flow.cut();
         self.end_flow(
             index,
-            if verdict == FlowStatus::Stalled { TurnOutcome::Broken } else { TurnOutcome::Closed },
+            if status == FlowStatus::Stalled { TurnOutcome::Broken } else { TurnOutcome::Closed },
         );
     }
 

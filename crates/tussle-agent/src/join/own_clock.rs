@@ -15,8 +15,17 @@ pub(super) struct OwnClock {
     patience_ns: u64,
     /// Time at which everything was written, and the last increase of the acknowledged bytes.
     stopped_ns: Option<u64>,
-    acked: u64,
+    acked_bytes: u64,
     acked_at_ns: u64,
+}
+
+/// Progress of an upload at the client.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Upload {
+    /// Bytes that the server's host has acknowledged.
+    pub(super) acked_bytes: u64,
+    /// Whether everything is written.
+    pub(super) has_stopped: bool,
 }
 
 /// State of a flow by the client's own clock.
@@ -32,8 +41,14 @@ pub(super) enum FlowStatus {
 impl OwnClock {
     /// Creates the clock of a flow that opens now, and sends or receives for `for_ns`.
     pub(super) fn new(now_ns: u64, for_ns: u64, patience_ns: u64) -> OwnClock {
-        let (stopped_ns, acked, acked_at_ns) = (None, 0, now_ns);
-        OwnClock { opened_ns: now_ns, for_ns, patience_ns, stopped_ns, acked, acked_at_ns }
+        OwnClock {
+            opened_ns: now_ns,
+            for_ns,
+            patience_ns,
+            stopped_ns: None,
+            acked_bytes: 0,
+            acked_at_ns: now_ns,
+        }
     }
 
     /// Whether a server that started at the same time as this flow may have stopped by its own clock.
@@ -50,13 +65,12 @@ impl OwnClock {
         }
     }
 
-    /// Updates the number of acknowledged bytes and whether everything is written; returns the state of the
-    /// flow.
-    pub(super) fn check_upload(&mut self, now_ns: u64, acked: u64, has_stopped: bool) -> FlowStatus {
-        if acked > self.acked {
-            (self.acked, self.acked_at_ns) = (acked, now_ns);
+    /// Records the progress of an upload; returns the state of the flow.
+    pub(super) fn check_upload(&mut self, now_ns: u64, upload: Upload) -> FlowStatus {
+        if upload.acked_bytes > self.acked_bytes {
+            (self.acked_bytes, self.acked_at_ns) = (upload.acked_bytes, now_ns);
         }
-        if !has_stopped {
+        if !upload.has_stopped {
             return FlowStatus::Running;
         }
         let stopped_ns = *self.stopped_ns.get_or_insert(now_ns);
@@ -76,6 +90,10 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
+    fn written(acked_bytes: u64) -> Upload {
+        Upload { acked_bytes, has_stopped: true }
+    }
+
     #[test]
     fn a_download_ends_when_its_time_is_over() {
         let clock = OwnClock::new(5 * S, 10 * S, 60 * S);
@@ -88,17 +106,18 @@ mod tests {
     #[test]
     fn a_written_upload_ends_once_acknowledgements_stop() {
         let mut clock = OwnClock::new(0, 10 * S, 3 * S);
-        assert_eq!(clock.check_upload(9 * S, 1, false), FlowStatus::Running);
-        assert_eq!(clock.check_upload(10 * S, 1, true), FlowStatus::Running);
-        assert_eq!(clock.check_upload(12 * S, 2, true), FlowStatus::Running);
-        assert_eq!(clock.check_upload(15 * S, 2, true), FlowStatus::Running);
-        assert_eq!(clock.check_upload(16 * S, 2, true), FlowStatus::Stalled);
+        let writing = Upload { acked_bytes: 1, has_stopped: false };
+        assert_eq!(clock.check_upload(9 * S, writing), FlowStatus::Running);
+        assert_eq!(clock.check_upload(10 * S, written(1)), FlowStatus::Running);
+        assert_eq!(clock.check_upload(12 * S, written(2)), FlowStatus::Running);
+        assert_eq!(clock.check_upload(15 * S, written(2)), FlowStatus::Running);
+        assert_eq!(clock.check_upload(16 * S, written(2)), FlowStatus::Stalled);
     }
 
     #[test]
     fn slow_acknowledgements_do_not_keep_a_flow_open() {
         let mut clock = OwnClock::new(0, S, 60 * S);
-        let stuck = (1..1_000).find(|s| clock.check_upload(s * S, *s, true) == FlowStatus::Stalled);
+        let stuck = (1..1_000).find(|s| clock.check_upload(s * S, written(*s)) == FlowStatus::Stalled);
         assert_eq!(stuck, Some(602));
     }
 }

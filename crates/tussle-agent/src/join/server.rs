@@ -286,21 +286,17 @@ impl Server {
         self.tickets.insert(grant.probe, (client, Purpose::Probe));
         let sent = give_up_after(&connection.socket, self.settings.patience_ns)
             .and_then(|()| connection.send(&ServerMessage::Granted(grant), &self.reactor));
-        let (granted_ns, received_ns) = (self.now_ns, self.now_ns);
-        let (flows, early, recent) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        let claims = Claims::new(&hello, self.settings.patience_ns);
-        let idle_us = None;
         let joined = Client {
             connection,
             address,
+            claims: Claims::new(&hello, self.settings.patience_ns),
             hello,
-            claims,
-            granted_ns,
-            received_ns,
-            flows,
-            idle_us,
-            early,
-            recent,
+            granted_ns: self.now_ns,
+            received_ns: self.now_ns,
+            flows: BTreeMap::new(),
+            idle_us: None,
+            early: BTreeMap::new(),
+            recent: Vec::new(),
         };
         self.client_of.insert(number, client);
         self.clients.insert(client, joined);
@@ -360,7 +356,7 @@ impl Server {
 
     fn start(&mut self, number: u64, socket: TcpStream, client: u32, flow: u16) -> anyhow::Result<()> {
         let since_ns = self.since_ns();
-        let member = self.clients.get_mut(&client).context("it was there")?;
+        let member = self.clients.get_mut(&client).context("an unknown client")?;
         let Hello { algorithm, flows, direction, for_ns, bytes, .. } = member.hello.clone();
         let role = match direction {
             Direction::ToServer => Role::Receives,
@@ -470,7 +466,7 @@ impl Server {
     /// The message cannot come from a correct client.
     fn handle(&mut self, client: u32, message: ClientMessage) -> anyhow::Result<()> {
         let instant = self.instant();
-        let member = self.clients.get_mut(&client).context("it was there")?;
+        let member = self.clients.get_mut(&client).context("an unknown client")?;
         member.claims.check(&message, instant)?;
         match message {
             ClientMessage::Hello(_) => {}

@@ -207,9 +207,8 @@ mod tests {
     }
 
     /// Time, in ms, after which ACKs every `gap_ms` end slow start, for an RTT of 40 ms.
-    fn train_until_exit(gap_ms: u64, pacing: bool) -> Option<u64> {
+    fn train_until_exit(gap_ms: u64, mut flow: Flow) -> Option<u64> {
         let mut hystart = hystart(DETECT_TRAIN);
-        let mut flow = Flow { pacing, ..flow() };
         flow.rtt.update(40_000, 0, 16);
         let delay = Delay { now_us: 40_000, min_us: 40_000 };
         (1..100).map(|ack| ack * gap_ms).find(|&after_ms| {
@@ -222,19 +221,19 @@ mod tests {
     /// 21 ACKs.
     #[test]
     fn a_train_longer_than_half_the_rtt_ends_slow_start() {
-        assert_eq!(train_until_exit(1, false), Some(21));
+        assert_eq!(train_until_exit(1, flow()), Some(21));
     }
 
     /// The threshold is 40 + 1 ms, which the 42nd ACK exceeds.
     #[test]
     fn the_train_of_a_paced_sender_must_be_twice_as_long() {
-        assert_eq!(train_until_exit(1, true), Some(42));
+        assert_eq!(train_until_exit(1, Flow { pacing: true, ..flow() }), Some(42));
     }
 
     #[test]
     fn acks_more_than_2_ms_apart_do_not_form_a_train() {
-        assert_eq!(train_until_exit(3, false), None);
-        assert_eq!(train_until_exit(2, false), Some(22));
+        assert_eq!(train_until_exit(3, flow()), None);
+        assert_eq!(train_until_exit(2, flow()), Some(22));
     }
 
     /// 200 % of 10000 packets of 1448 bytes in 40 ms are 724 MB/s: 4 × 65215 bytes take 360 µs.

@@ -8,62 +8,49 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 mod bandwidth;
-mod bbr;
-mod bbr3;
-mod bic;
-mod cdg;
 mod control;
-mod copa;
-mod cubic;
-mod dctcp;
 mod fraction;
-mod highspeed;
-mod htcp;
-mod hybla;
 mod hystart;
-mod illinois;
-mod ledbat;
-mod lp;
-mod nv;
-mod prague;
-mod reno;
-mod scalable;
-mod vegas;
-mod veno;
-mod vivace;
-mod westwood;
-mod yeah;
 
 pub use control::Control;
 
 use crate::net::packet::Ecn;
 use crate::tcp::{Ack, Cause, Flow, Lost, State};
 
-/// Every algorithm, in the order in which lists show them.
-pub const REGISTRY: &[Entry] = &[
-    reno::ENTRY,
-    bic::ENTRY,
-    cubic::ENTRY,
-    highspeed::ENTRY,
-    htcp::ENTRY,
-    hybla::ENTRY,
-    illinois::ENTRY,
-    lp::ENTRY,
-    scalable::ENTRY,
-    vegas::ENTRY,
-    veno::ENTRY,
-    westwood::ENTRY,
-    yeah::ENTRY,
-    bbr::ENTRY,
-    bbr3::ENTRY,
-    cdg::ENTRY,
-    dctcp::ENTRY,
-    ledbat::ENTRY,
-    nv::ENTRY,
-    prague::ENTRY,
-    copa::ENTRY,
-    vivace::ENTRY,
-];
+/// Declares every algorithm once: its module, which defines `ENTRY`.
+macro_rules! algorithms {
+    ($($module:ident,)*) => {
+        $(mod $module;)*
+
+        /// Every algorithm, in the order in which lists show them.
+        pub const REGISTRY: &[Entry] = &[$($module::ENTRY,)*];
+    };
+}
+
+algorithms! {
+    reno,
+    bic,
+    cubic,
+    highspeed,
+    htcp,
+    hybla,
+    illinois,
+    lp,
+    scalable,
+    vegas,
+    veno,
+    westwood,
+    yeah,
+    bbr,
+    bbr3,
+    cdg,
+    dctcp,
+    ledbat,
+    nv,
+    prague,
+    copa,
+    vivace,
+}
 
 /// A congestion control algorithm.
 ///

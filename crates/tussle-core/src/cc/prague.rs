@@ -250,8 +250,8 @@ mod tests {
         (prague, flow)
     }
 
-    fn ack(delivered: u32, ece: bool) -> Ack {
-        Ack { acked: delivered, delivered, ece, ..Ack::default() }
+    fn ack(delivered: u32) -> Ack {
+        Ack { acked: delivered, delivered, ..Ack::default() }
     }
 
     /// Window in hundredths of a packet.
@@ -311,9 +311,9 @@ mod tests {
     fn only_unmarked_packets_grow_the_window() {
         let (mut prague, flow) = on_path(40_000);
         let mut control = Control::new(20, 20);
-        prague.on_ack(&ack(5, true), &flow, &mut control);
+        prague.on_ack(&Ack { ece: true, ..ack(5) }, &flow, &mut control);
         assert_eq!(hundredths(&prague, &control), 2000);
-        prague.on_ack(&ack(15, false), &flow, &mut control);
+        prague.on_ack(&ack(15), &flow, &mut control);
         assert_eq!(hundredths(&prague, &control), 2075);
     }
 
@@ -325,7 +325,7 @@ mod tests {
             let (mut prague, flow) = on_path(rtt_us);
             prague.rounds = rounds;
             let mut control = Control::new(10, 10);
-            prague.on_ack(&ack(10, false), &flow, &mut control);
+            prague.on_ack(&ack(10), &flow, &mut control);
             // Rounding removes a small fraction.
             assert!(
                 (1000 + grown - hundredths(&prague, &control)).abs() <= 1,
@@ -370,7 +370,7 @@ mod tests {
         let (mut prague, flow) = on_path(40_000);
         for (ssthresh, rate) in [(20, 5_792_000), (100, 11_584_000)] {
             let mut control = Control::new(20, ssthresh);
-            prague.on_ack(&ack(0, false), &flow, &mut control);
+            prague.on_ack(&ack(0), &flow, &mut control);
             assert_eq!(control.pacing_bit_per_s, Some(rate));
         }
     }

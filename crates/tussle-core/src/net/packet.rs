@@ -220,14 +220,16 @@ impl Packet {
         self.size_bytes += sacks.bytes();
     }
 
-    /// Removes the timestamp option of a packet without payload. A SYN keeps the option that permits SACK, if it has `sack`.
-    pub(crate) fn omit_timestamps(&mut self, sack: bool) {
-        let is_handshake = matches!(self.kind, Kind::Syn | Kind::SynAck);
+    /// Removes the timestamp option of a packet without payload, and with it the option that permits SACK, which uses its
+    /// padding.
+    pub(crate) fn omit_timestamps(&mut self) {
         (self.ts_val_ms, self.ts_echo_ms) = (0, 0);
         self.size_bytes -= TIMESTAMPS_BYTES;
-        if is_handshake && sack {
-            self.size_bytes += SACK_PERMITTED_BYTES;
-        }
+    }
+
+    /// Adds the option that permits SACK to a SYN without timestamps.
+    pub(crate) fn permit_sack(&mut self) {
+        self.size_bytes += SACK_PERMITTED_BYTES;
     }
 }
 
@@ -278,12 +280,15 @@ mod tests {
     /// MSS and window scale take 8 bytes, permission of SACK 4: 40 + 8, 40 + 12, and 40 + 4 + 4 × 8 for an ACK with SACKs.
     #[test]
     fn packets_without_timestamps_are_shorter() {
-        let size = |kind, sack| {
+        let shorter = |kind| {
             let mut packet = Packet::new(kind, 0);
-            packet.omit_timestamps(sack);
-            packet.size_bytes
+            packet.omit_timestamps();
+            packet
         };
-        assert_eq!([size(Kind::Syn, true), size(Kind::SynAck, false), size(Kind::Ack, true)], [52, 48, 40]);
+        assert_eq!([Kind::SynAck, Kind::Ack].map(|kind| shorter(kind).size_bytes), [48, 40]);
+        let mut syn = shorter(Kind::Syn);
+        syn.permit_sack();
+        assert_eq!(syn.size_bytes, 52);
         assert_eq!([header_bytes(true), header_bytes(false)], [52, 40]);
     }
 }

@@ -203,7 +203,7 @@ impl<'a, H: Host> Player<'a, H> {
             ack.ts_val_ms = self.timestamp_ms();
             ack.ts_echo_ms = self.last_ack.1;
         } else {
-            ack.omit_timestamps(false);
+            ack.omit_timestamps();
         }
         if step.ece {
             ack.flags = Flags::ECE;

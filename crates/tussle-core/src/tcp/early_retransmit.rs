@@ -8,6 +8,7 @@
 use super::flow::State;
 use super::output::Outbox;
 use super::prr::Progress;
+use super::recovery::Trigger;
 use super::sender::Sender;
 use super::timer::Alarm;
 use crate::Time;
@@ -62,7 +63,7 @@ impl Sender {
     /// Begins recovery at the end of the wait.
     pub(super) fn on_early_retransmit_timeout(&mut self, out: &mut Outbox) {
         if self.flow.state < State::Recovery && self.is_early_retransmit_due() {
-            self.enter_recovery(false, out);
+            self.enter_recovery(Trigger::Timer, out);
             self.mark_oldest_lost();
             if self.needs.recovery == Recovery::Prr {
                 self.reduce(Progress { delivered: 1, safe_ack: false });

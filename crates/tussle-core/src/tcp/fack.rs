@@ -13,15 +13,14 @@ impl Sender {
         self.setup.host.fack && self.setup.sack && !self.rack.reordering_seen
     }
 
-    /// Marks the packets as lost that are further below the forward-most sacked packet than the reordering seen, and at least
-    /// the oldest one when recovery `begins`.
-    pub(super) fn mark_losses_forward(&mut self, begins: bool) {
+    /// Marks the packets as lost that are further below the forward-most sacked packet than the reordering seen; returns
+    /// whether there are any.
+    pub(super) fn mark_losses_forward(&mut self) -> bool {
         let end = self.board.highest_sacked_end(&self.flow).saturating_sub(self.rack.reordering);
-        if end > self.flow.una {
+        let found = end > self.flow.una;
+        if found {
             self.board.mark_below(end, &mut self.flow);
-        } else if begins && !self.board.get(self.flow.una).is_lost() {
-            self.board.mark_lost(self.flow.una, &mut self.flow);
         }
-        self.report_losses();
+        found
     }
 }

@@ -151,7 +151,8 @@ impl Sender {
             if by_window || self.limits.is_limited() {
                 self.limits.on_transmission(by_window, self.flow.now);
             }
-            self.after_transmission(sent, waits == Some(Wait::ForWindow));
+            let is_cwnd_limited = waits == Some(Wait::ForWindow) || self.fills_window();
+            self.after_transmission(sent, is_cwnd_limited);
         }
         if push != Push::Probe {
             self.set_timer_after_transmission(sent);

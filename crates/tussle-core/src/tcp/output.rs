@@ -112,7 +112,7 @@ impl Sender {
             if by_window || self.limits.is_limited() {
                 self.limits.on_transmission(by_window, self.flow.now);
             }
-            self.after_transmission(sent, false);
+            self.after_transmission(sent, self.fills_window());
         }
         self.set_timer_after_transmission(sent);
         if by_window {
@@ -142,9 +142,13 @@ impl Sender {
         }
     }
 
-    /// Validates the window after a transmission of `sent` packets. `is_waiting`: a burst waits for room in the window.
-    pub(super) fn after_transmission(&mut self, sent: u32, is_waiting: bool) {
-        let is_cwnd_limited = is_waiting || self.flow.in_flight() >= self.control.cwnd;
+    /// Whether the packets in flight fill the congestion window.
+    pub(super) fn fills_window(&self) -> bool {
+        self.flow.in_flight() >= self.control.cwnd
+    }
+
+    /// Validates the window after a transmission of `sent` packets, which the congestion window may have limited.
+    pub(super) fn after_transmission(&mut self, sent: u32, is_cwnd_limited: bool) {
         if sent > 0 || is_cwnd_limited {
             let is_unused = usage::validate(&mut self.flow, &self.control, is_cwnd_limited);
             // An algorithm with a window from a model accounts for unused window itself.
@@ -313,7 +317,7 @@ impl Sender {
                 self.retransmit_uncounted(self.flow.nxt - 1, out);
             } else if self.offload.is_none() {
                 self.send_new(out);
-                self.after_transmission(1, false);
+                self.after_transmission(1, self.fills_window());
             } else if self.transmit_bursts(Push::Probe, out) == 0 {
                 // Pacing does not allow a probe now.
                 return self.timer.rearm(&self.flow, &self.board);

@@ -75,8 +75,10 @@ impl Prr {
 mod tests {
     use super::*;
 
-    fn window(prr: &mut Prr, in_flight: u32, safe_ack: bool) -> u32 {
-        let progress = Progress { delivered: 1, safe_ack };
+    const UNSAFE_ACK: Progress = Progress { delivered: 1, safe_ack: false };
+    const SAFE_ACK: Progress = Progress { delivered: 1, safe_ack: true };
+
+    fn window(prr: &mut Prr, progress: Progress, in_flight: u32) -> u32 {
         prr.on_ack(progress, Target { prior_cwnd: 20, ssthresh: 14, in_flight })
             .expect("something was delivered")
     }
@@ -90,7 +92,7 @@ mod tests {
         let mut sent = Vec::new();
         for _ in 0..4 {
             in_flight -= 1;
-            let quota = window(&mut prr, in_flight, false) - in_flight;
+            let quota = window(&mut prr, UNSAFE_ACK, in_flight) - in_flight;
             prr.on_sent(quota);
             in_flight += quota;
             sent.push(quota);
@@ -103,15 +105,15 @@ mod tests {
     #[test]
     fn below_ssthresh_the_window_conserves_or_slow_starts() {
         let mut prr = Prr { delivered: 5, sent: 5, ..Prr::default() };
-        assert_eq!(window(&mut prr.clone(), 10, false), 11);
-        assert_eq!(window(&mut prr.clone(), 10, true), 12);
-        assert_eq!(window(&mut prr, 13, true), 14);
+        assert_eq!(window(&mut prr.clone(), UNSAFE_ACK, 10), 11);
+        assert_eq!(window(&mut prr.clone(), SAFE_ACK, 10), 12);
+        assert_eq!(window(&mut prr, SAFE_ACK, 13), 14);
     }
 
     #[test]
     fn the_first_retransmission_is_always_allowed() {
-        assert_eq!(window(&mut Prr::default(), 18, false), 19);
+        assert_eq!(window(&mut Prr::default(), UNSAFE_ACK, 18), 19);
         let mut ahead = Prr { sent: 3, ..Prr::default() };
-        assert_eq!(window(&mut ahead, 18, false), 18, "three packets were sent although one was due");
+        assert_eq!(window(&mut ahead, UNSAFE_ACK, 18), 18, "three packets were sent although one was due");
     }
 }

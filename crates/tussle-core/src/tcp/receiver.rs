@@ -324,7 +324,10 @@ impl Receiver {
             syn_ack.ts_val_ms = self.timestamp(now);
             syn_ack.ts_echo_ms = syn.ts_val_ms;
         } else {
-            syn_ack.omit_timestamps(self.setup.sack);
+            syn_ack.omit_timestamps();
+            if self.setup.sack {
+                syn_ack.permit_sack();
+            }
         }
         syn_ack.window_packets = self.window_packets;
         if self.ecn.negotiated {
@@ -703,7 +706,7 @@ impl Receiver {
             ack.ts_val_ms = self.timestamp(now);
             ack.ts_echo_ms = self.ts_recent_ms;
         } else {
-            ack.omit_timestamps(false);
+            ack.omit_timestamps();
         }
         if self.ecn.echoing {
             ack.flags = Flags::ECE;

@@ -75,10 +75,10 @@ impl Sender {
             if !self.must_recover() {
                 return NextTransmission::Usual;
             }
-            self.enter_recovery(info.ece, out);
+            self.enter_recovery(Trigger::Ack { ece: info.ece }, out);
         }
         if !self.detects_by_time() && reveals_losses {
-            self.mark_losses_by_count(false);
+            self.mark_losses_by_count();
         }
         NextTransmission::Lost
     }
@@ -117,9 +117,9 @@ impl Sender {
             }
             self.mark_oldest_lost();
         }
-        self.enter_recovery(info.ece, out);
+        self.enter_recovery(Trigger::Ack { ece: info.ece }, out);
         if !self.detects_by_time() && self.reveals_losses(info) {
-            self.mark_losses_by_count(true);
+            self.mark_first_losses();
         }
         NextTransmission::Lost
     }
@@ -166,7 +166,7 @@ impl Sender {
         self.report_losses();
         if self.flow.in_flight() != prior_in_flight {
             if self.flow.state != State::Recovery {
-                self.enter_recovery(false, out);
+                self.enter_recovery(Trigger::Timer, out);
                 if self.needs.recovery == Recovery::Prr {
                     self.reduce(Progress { delivered: 1, safe_ack: false });
                 }
@@ -178,14 +178,15 @@ impl Sender {
         }
     }
 
-    pub(super) fn enter_recovery(&mut self, ece: bool, out: &mut Outbox) {
+    /// Enters fast recovery; with an ECN-Echo congestion is proven, and the reduction cannot be undone.
+    pub(super) fn enter_recovery(&mut self, trigger: Trigger, out: &mut Outbox) {
         if self.nothing_retransmitted() {
             self.undo.forget_retransmissions();
         }
         self.undo.prior_ssthresh = None;
         self.begin_undo();
         if !self.in_reduction() {
-            if !ece {
+            if trigger != (Trigger::Ack { ece: true }) {
                 self.undo.prior_ssthresh = Some(current_ssthresh(&self.flow, &self.control));
             }
             self.begin_reduction(Cause::Loss);
@@ -345,13 +346,13 @@ impl Sender {
         PartialAck::Undone
     }
 
-    /// Undoes a spurious timeout, which F-RTO has detected (`by_frto`) or timestamps have.
-    fn undo_timeout(&mut self, by_frto: bool, out: &mut Outbox) {
+    /// Undoes a spurious timeout.
+    fn undo_timeout(&mut self, evidence: Evidence, out: &mut Outbox) {
         self.unmark_losses();
         self.undo_reduction(out);
         self.unanswered_timeouts = 0;
         self.counts.spurious_timeouts += 1;
-        if !self.must_await_duplicates() && (self.setup.sack || by_frto) {
+        if !self.must_await_duplicates() && (self.setup.sack || evidence == Evidence::Frto) {
             self.enter(State::Open);
             out.events.push(Event::Recovered);
         }
@@ -362,12 +363,12 @@ impl Sender {
     fn repair_after_timeout(&mut self, info: &AckInfo, out: &mut Outbox) -> NextTransmission {
         let recovered = self.flow.una >= self.flow.high_seq;
         if info.una_advanced() && self.undo.is_proven(self.original_was_late(info)) {
-            self.undo_timeout(false, out);
+            self.undo_timeout(Evidence::TimestampOrDsack, out);
             return NextTransmission::Usual;
         }
         if self.frto {
             if info.original_arrived {
-                self.undo_timeout(true, out);
+                self.undo_timeout(Evidence::Frto, out);
                 return NextTransmission::Usual;
             }
             if self.flow.nxt > self.flow.high_seq {
@@ -439,6 +440,24 @@ impl Sender {
         self.ecn.cwr_due = self.ecn.negotiated;
         self.frto = self.setup.host.frto && (new_episode || self.unanswered_timeouts > 0);
     }
+}
+
+/// Event at which recovery begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trigger {
+    /// An ACK, which may carry the ECN-Echo flag.
+    Ack { ece: bool },
+    /// The end of a wait for packets that might only have been late.
+    Timer,
+}
+
+/// Evidence that a timeout was spurious.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Evidence {
+    /// F-RTO: a packet arrived that was never retransmitted. [RFC 5682](https://www.rfc-editor.org/rfc/rfc5682)
+    Frto,
+    /// The timestamp of an original, or a DSACK for every retransmission.
+    TimestampOrDsack,
 }
 
 /// Meaning of an ACK that advances `una` in recovery.

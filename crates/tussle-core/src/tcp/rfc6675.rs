@@ -33,20 +33,28 @@ impl Sender {
         self.board.highest_sacked_end(&self.flow) > self.flow.una + self.rack.reordering
     }
 
-    /// Marks the packets as lost above which enough packets were sacked; the oldest one in any case when recovery
-    /// `begins`.
-    pub(super) fn mark_losses_by_count(&mut self, begins: bool) {
+    /// Marks the first losses of a recovery: those found by count, and otherwise the oldest packet.
+    pub(super) fn mark_first_losses(&mut self) {
+        if self.setup.sack && !self.mark_losses_by_count() {
+            self.mark_oldest_lost();
+        }
+    }
+
+    /// Marks the packets as lost above which enough packets were sacked; returns whether there are any.
+    pub(super) fn mark_losses_by_count(&mut self) -> bool {
         if !self.setup.sack {
-            return;
+            return false;
         }
-        if self.counts_forward() {
-            return self.mark_losses_forward(begins);
-        }
-        if self.flow.sacked_out >= self.rack.reordering {
-            self.board.mark_below_sacked(self.rack.reordering, &mut self.flow);
-        } else if begins && !self.board.get(self.flow.una).is_lost() {
-            self.board.mark_lost(self.flow.una, &mut self.flow);
-        }
+        let found = if self.counts_forward() {
+            self.mark_losses_forward()
+        } else {
+            let is_enough = self.flow.sacked_out >= self.rack.reordering;
+            if is_enough {
+                self.board.mark_below_sacked(self.rack.reordering, &mut self.flow);
+            }
+            is_enough
+        };
         self.report_losses();
+        found
     }
 }

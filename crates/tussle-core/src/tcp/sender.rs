@@ -282,7 +282,10 @@ impl Sender {
         let now = self.flow.now;
         let mut syn = Packet::new(Kind::Syn, self.setup.flow);
         if self.setup.host.timestamps == Timestamps::Off {
-            syn.omit_timestamps(self.setup.host.sack);
+            syn.omit_timestamps();
+            if self.setup.host.sack {
+                syn.permit_sack();
+            }
         } else {
             syn.ts_val_ms = self.timestamp(now);
         }
@@ -361,7 +364,7 @@ impl Sender {
             ack.ts_val_ms = self.timestamp(now);
             ack.ts_echo_ms = syn_ack.ts_val_ms;
         } else {
-            ack.omit_timestamps(false);
+            ack.omit_timestamps();
         }
         self.emit(ack, now, out);
         if self.offload.is_some() && self.send_buffer.is_none() {

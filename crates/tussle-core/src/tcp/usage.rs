@@ -76,9 +76,11 @@ mod tests {
         let control = Control::new(100, 50);
         for (ms, is_unused) in [(0, false), (999, false), (1000, true)] {
             flow.now = Time::from_ms(ms);
-            assert_eq!(validate(&mut flow, &control, false), is_unused, "after {ms} ms");
+            let is_cwnd_limited = false;
+            assert_eq!(validate(&mut flow, &control, is_cwnd_limited), is_unused, "after {ms} ms");
         }
-        assert!(!validate(&mut flow, &control, true));
+        let is_cwnd_limited = true;
+        assert!(!validate(&mut flow, &control, is_cwnd_limited));
         assert!(flow.cwnd_filled());
     }
 }

@@ -18,6 +18,15 @@ pub(crate) fn counts(table: &Table, name: &str) -> Vec<u64> {
     }
 }
 
+/// The values of a column of counts or of quantities, as numbers.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+pub(crate) fn numbers(table: &Table, name: &str) -> Vec<f64> {
+    match values(table, name) {
+        Values::F64(values) => values.clone(),
+        _ => counts(table, name).iter().map(|&count| count as f64).collect(),
+    }
+}
+
 /// The values of a column of quantities.
 pub(crate) fn quantities(table: &Table, name: &str) -> Vec<f64> {
     match values(table, name) {
@@ -40,6 +49,12 @@ pub(crate) fn labels(table: &Table, name: &str) -> Vec<String> {
         Values::Label { codes, names } => codes.iter().map(|&code| names[code as usize].clone()).collect(),
         other => panic!("{}.{name} holds no labels: {other:?}", table.name),
     }
+}
+
+/// The last value of a column of `links` for one link.
+pub(crate) fn last_of_link(links: &Table, link: &str, name: &str) -> f64 {
+    let row = labels(links, "link").iter().rposition(|each| each == link);
+    numbers(links, name)[row.expect("the link has rows")]
 }
 
 /// Jain's index: (Σx)² / (n Σx²), 1 when all are equal, 1/n when one has everything.

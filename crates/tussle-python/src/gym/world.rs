@@ -189,7 +189,7 @@ impl World {
         self.is_done
     }
 
-    /// What each agent measured in the last interval.
+    /// Measurements of each agent in the last interval.
     pub(super) fn rows(&self) -> Vec<Row> {
         self.agents.iter().map(|agent| self.row(agent)).collect()
     }

@@ -38,7 +38,7 @@ impl Peer {
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).context("a timer")?;
         Ok(Peer {
             tun,
-            origins: Origins::new(script.window_packets, script.has_timestamps()),
+            origins: Origins { timestamps: script.has_timestamps(), ..Origins::new(script.window_packets) },
             timer,
             clock,
             opened_ms: u32::try_from(clock.monotonic(0).as_millis() % (1 << 32)).expect("32 bits"),

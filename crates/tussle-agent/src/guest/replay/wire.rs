@@ -34,11 +34,11 @@ pub(super) struct HostPacket {
 }
 
 impl Origins {
-    /// Origins for a peer whose window is sent as exactly as the header allows.
-    pub(super) fn new(window_packets: u32, timestamps: bool) -> Origins {
+    /// Origins for a peer with timestamps, whose window is sent as exactly as the header allows.
+    pub(super) fn new(window_packets: u32) -> Origins {
         let bytes = window_bytes(window_packets);
         let shift = (0..MAX_SHIFT).find(|shift| bytes >> shift <= u64::from(MAX_UNSCALED));
-        Origins { host: 0, peer: 1, shift: shift.unwrap_or(MAX_SHIFT), timestamps }
+        Origins { host: 0, peer: 1, shift: shift.unwrap_or(MAX_SHIFT), timestamps: true }
     }
 
     /// Encodes a packet from the peer.
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn windows_are_as_exact_as_the_header_allows() {
         let encoded = |packets| {
-            let origins = Origins::new(packets, true);
+            let origins = Origins::new(packets);
             (origins.shift, origins.window(packets))
         };
         assert_eq!(encoded(4), (0, 5792));

@@ -286,8 +286,8 @@ mod tests {
     use super::super::tests::{context, full_packet_of, packet};
     use super::*;
 
-    fn law(ecn: bool) -> ControlLaw {
-        ControlLaw { target: Time::from_ms(15), ecn, rng: Rng::new(1, "test"), marked: 0 }
+    fn law() -> ControlLaw {
+        ControlLaw { target: Time::from_ms(15), ecn: false, rng: Rng::new(1, "test"), marked: 0 }
     }
 
     fn waiting(packets: u64) -> Backlog {
@@ -299,7 +299,7 @@ mod tests {
         let (queue_delay, previous_queue_delay) =
             (Time::from_ms(queue_delay), Time::from_ms(previous_queue_delay));
         let mut control = Control { probability, queue_delay, previous_queue_delay, ..Control::default() };
-        law(true).update(&mut control, waiting(10));
+        law().update(&mut control, waiting(10));
         assert_eq!(control.previous_queue_delay, queue_delay);
         control.probability
     }
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn without_a_queue_the_probability_decays() {
         let mut control = Control { probability: 0.5, ..Control::default() };
-        law(true).update(&mut control, waiting(0));
+        law().update(&mut control, waiting(0));
         assert_near(control.probability, (0.5 - 0.001_875) * 63.0 / 64.0);
     }
 
@@ -371,14 +371,14 @@ mod tests {
     #[test]
     fn drops_are_neither_close_together_nor_far_apart() {
         let mut control = busy(0.125);
-        let numbers = selected(&mut law(false), &mut control, 100_000);
+        let numbers = selected(&mut law(), &mut control, 100_000);
         assert!((6918..=7368).contains(&numbers.len()), "{}", numbers.len());
         assert!(numbers.windows(2).all(|pair| (7..=68).contains(&(pair[1] - pair[0]))));
     }
 
     #[test]
     fn nothing_is_dropped_in_a_burst_at_a_short_delay_or_without_a_queue() {
-        let mut law = law(false);
+        let mut law = law();
         let burst = Control { burst: Time::from_ns(1), ..busy(1.0) };
         let light = Control { queue_delay: Time::from_ms(7), ..busy(0.19) };
         for mut control in [burst, light] {
@@ -399,7 +399,7 @@ mod tests {
             (0.1, Ecn::NotEct, true, false),
             (0.1, Ecn::Ect0, false, false),
         ] {
-            let mut law = law(switch);
+            let mut law = ControlLaw { ecn: switch, ..law() };
             let mut control = Control { sum: 8.5, ..busy(probability) };
             let admitted = law.admit(&mut control, 30_000, packet(0, ecn));
             assert_eq!(admitted.map(|packet| packet.ecn), is_marked.then_some(Ecn::Ce));
@@ -423,7 +423,7 @@ mod tests {
     fn the_burst_allowance_returns_after_two_updates_with_a_short_delay() {
         let mut control =
             Control { previous_queue_delay: Time::from_ms(20), queue_delay: Time::from_ms(7), ..busy(0.0) };
-        let law = law(true);
+        let law = law();
         law.update(&mut control, waiting(1));
         assert_eq!(control.burst, Time::ZERO);
         control.probability = 0.0;
