@@ -99,7 +99,7 @@ def paper(
 ) -> None:
     """Run a published study again, and write a page with its numbers beside the new ones.
 
-    The page compares cell by cell, checks the study's conclusions, and shows what the agreement depends on.
+    The page compares number by number, checks the study's conclusions, and shows what the agreement depends on.
     The page has the results of all engines and kernels in the folder.
     """
     from tussle.papers import STUDY_HOSTS, Setting, Study, chosen_parts, planned
