@@ -74,10 +74,10 @@ def _index(measured: Mapping[str, Measured]) -> str:
         "Each algorithm has a page with its source, its departures from that source, and its behaviour on a "
         "path.",
         _MEASURED,
-        "The link used and the mean queue are those of one flow over a path of 200 Mbit/s and 100 ms, with buffers of "
-        "0.1 and 1 bandwidth-delay product (BDP). The last column is its share of the goodput of two flows, "
-        "of which the other is Reno and starts a second later, over a path of 50 Mbit/s and 40 ms. No queue "
-        "here marks packets; the pages of dctcp and prague also show a queue that does.",
+        "The link used and the mean queue are those of one flow over a path of 200 Mbit/s and 100 ms, with "
+        "buffers of 0.1 and 1 bandwidth-delay product (BDP). The last column is its share of the goodput of "
+        "two flows, of which the other is Reno and starts a second later, over a path of 50 Mbit/s and 40 ms. "
+        "No queue here marks packets; the pages of dctcp and prague also show a queue that does.",
         _table(header, rows),
     )
 
@@ -109,7 +109,8 @@ def _page(name: str, measured: Measured) -> str:
         f"One flow over a path of 50 Mbit/s and 40 ms with a buffer of 1 BDP. {_loss(measured.loss)}",
         "### Beside Reno",
         _picture(name, "share", f"Share of the goodput of {name} beside Reno, against the buffer"),
-        f"Two flows over a path of 50 Mbit/s and 40 ms; Reno starts a second later. {_shares(name, measured)}",
+        "Two flows over a path of 50 Mbit/s and 40 ms; Reno starts a second later. "
+        f"{_shares(name, measured)}",
     )
 
 
@@ -150,9 +151,9 @@ def _marked(name: str, queueing: Queueing) -> list[str]:
         _picture(
             name, "marked", f"Window of one {name} flow and its queue against time, at a queue that marks"
         ),
-        f"One flow with ECN over a path of 50 Mbit/s and 40 ms, with a buffer of 1 BDP and a queue that marks "
-        f"packets that find more than {MARK_ABOVE.replace('bdp', 'BDP')} waiting (`threshold`): the flow "
-        f"{_queueing(queueing)}.",
+        f"One flow with ECN over a path of 50 Mbit/s and 40 ms, with a buffer of 1 BDP and a queue that "
+        f"marks packets that find more than {MARK_ABOVE.replace('bdp', 'BDP')} waiting (`threshold`): the "
+        f"flow {_queueing(queueing)}.",
     ]
 
 

@@ -69,8 +69,8 @@ def pages() -> dict[str, str]:
     titles = {file: text.splitlines()[0].removeprefix("# ") for file, text in (written | by_hand).items()}
     lines = [f"- [{title}]({file})" for file, title in titles.items()]
     lead = (
-        "These pages describe every command, key, column, metric and figure. All but the glossary are generated "
-        "from the code."
+        "These pages describe every command, key, column, metric and figure. All but the glossary are "
+        "generated from the code."
     )
     index = _page("Reference", lead, "\n".join(lines))
     return {"index.md": index, **written}
@@ -245,10 +245,8 @@ def _single(field: Schema) -> tuple[Schema, bool]:
 
 
 def _values(single: Schema) -> str:
-    if single.get("additionalProperties") is True:
-        return "a list of tables"
-    if single.get("additionalProperties"):
-        return "a table of whole numbers"
+    if "additionalProperties" in single:
+        return "a list of tables" if single["additionalProperties"] is True else "a table of whole numbers"
     if "enum" in single:
         return ", ".join(f'`"{each}"`' for each in single["enum"])
     if "examples" in single:
@@ -282,8 +280,9 @@ def _algorithms() -> str:
             ]
             blocks.append(_table(["parameter", "meaning", "default", "smallest", "largest"], rows))
     lead = (
-        "These are the values of `algorithm` in a scenario. The key `parameters` sets their parameters, which "
-        "are those of Linux where Linux has the algorithm. *Agrees with* names what the simulator follows."
+        "These are the values of `algorithm` in a scenario. The key `parameters` sets their parameters, "
+        "which are those of Linux where Linux has the algorithm. *Agrees with* names what the "
+        "simulator follows."
     )
     return _page("Algorithms", lead, *blocks)
 
@@ -413,8 +412,9 @@ def _metrics() -> str:
             )
         )
     lead = (
-        "A metric is a function from a dataset of any engine to a table of values. Most are computed over the "
-        "[steady interval](../explanation/measuring.md#the-steady-interval). The pictures show small simulations."
+        "A metric is a function from a dataset of any engine to a table of values. Most are computed over "
+        "the [steady interval](../explanation/measuring.md#the-steady-interval). The pictures show small "
+        "simulations."
     )
     return _page("Metrics", lead, *blocks)
 
@@ -454,8 +454,8 @@ def _scenarios() -> str:
     for name, file in ready_scenarios().items():
         blocks += [f"## {name}", f"```toml\n{file.read_text('utf-8').strip()}\n```"]
     lead = (
-        "A ready scenario comes with Tussle, and is named by the question that it answers: `tussle run NAME` runs "
-        "it. The comment at its top says what theory expects."
+        "A ready scenario comes with Tussle, and is named by the question that it answers: `tussle run NAME` "
+        "runs it. The comment at its top says what theory expects."
     )
     return _page("Ready scenarios", lead, *blocks)
 
@@ -584,9 +584,9 @@ def _deviations() -> str:
         blocks += [f"## {file.stem}", _table(["what", "why", "how much it matters"], rows)]
     return _page(
         "Departures from Linux 6.1",
-        "This page lists every known difference between an algorithm, the simulated sender or the kernel engine "
-        "and what it follows: Linux 6.1, a draft or a paper. Each has its reason and its size. The tables come "
-        "from `docs/deviations`.",
+        "This page lists every known difference between an algorithm, the simulated sender or the kernel "
+        "engine and what it follows: Linux 6.1, a draft or a paper. Each has its reason and its size. The "
+        "tables come from `docs/deviations`.",
         *blocks,
     )
 

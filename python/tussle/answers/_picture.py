@@ -17,7 +17,7 @@ class Picture:
     name: str
     """The name of the figure."""
     chart: Chart
-    """The Altair chart, to change or to combine. Altair itself shows a chart with scripts from the network."""
+    """The Altair chart, to change or combine. Altair itself shows charts with scripts from the network."""
 
     @cached_property
     def svg(self) -> str:

@@ -103,5 +103,5 @@ def reward_of(given: "str | Reward | Callable[[Measured], Floats]") -> Reward:
     if callable(given):
         return FunctionReward(given)
     raise TussleError(
-        f"reward: {shown(given)} is none; give one of {', '.join(REWARDS)}, a function, or a Reward"
+        f"reward: {shown(given)} is not a reward; give one of {', '.join(REWARDS)}, a function, or a Reward"
     )

@@ -60,7 +60,7 @@ class Arq(Table):
 
 
 class Wifi(Table):
-    """A WiFi bottleneck (802.11g): stations that share the medium, and the signal. `rate` is the highest rate."""
+    """A WiFi bottleneck (802.11g): stations on the medium, and the signal. `rate` is the highest rate."""
 
     stations: Axis[Stations] = 0
     """The number of other stations. Each always has a full packet to send at 54 Mbit/s."""
