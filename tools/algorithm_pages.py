@@ -76,8 +76,8 @@ def _index(measured: Mapping[str, Measured]) -> str:
         _MEASURED,
         "The link used and the mean queue are those of one flow over a path of 200 Mbit/s and 100 ms, with "
         "buffers of 0.1 and 1 bandwidth-delay product (BDP). The last column is its share of the goodput of "
-        "two flows, of which the other is Reno and starts a second later, over a path of 50 Mbit/s and 40 ms. "
-        "No queue here marks packets; the pages of dctcp and prague also show a queue that does.",
+        "two flows, of which the other is Reno and starts a second later, over a path of 50 Mbit/s and "
+        "40 ms. No queue here marks packets; the pages of dctcp and prague also show a queue that does.",
         _table(header, rows),
     )
 
