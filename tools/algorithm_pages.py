@@ -60,17 +60,24 @@ def _index(measured: Mapping[str, Measured]) -> str:
         )
         for name, each in measured.items()
     ]
-    header = ("", "", "link used, 0.1 BDP", "link used, 1 BDP", "queue, 1 BDP", "beside Reno, 0.5 BDP")
+    header = (
+        "algorithm",
+        "principle",
+        "link used, 0.1 BDP",
+        "link used, 1 BDP",
+        "queue, 1 BDP",
+        "beside Reno, 0.5 BDP",
+    )
     return _joined(
         "# The algorithms",
         _ORIGIN,
         "Each algorithm has a page with its source, its departures from that source, and its behaviour on a "
         "path.",
         _MEASURED,
-        "The link used and the mean queue are those of one flow over 200 Mbit/s and 100 ms, with buffers of "
-        "0.1 and 1 bandwidth-delay product (BDP). The last column is its share of the goodput of two flows, "
-        "of which the other is Reno and starts a second later, over 50 Mbit/s and 40 ms. No queue "
-        "here marks; dctcp and prague behave differently where one does: see their pages.",
+        "The link used and the mean queue are those of one flow over a path of 200 Mbit/s and 100 ms, with "
+        "buffers of 0.1 and 1 bandwidth-delay product (BDP). The last column is its share of the goodput of "
+        "two flows, of which the other is Reno and starts a second later, over a path of 50 Mbit/s and "
+        "40 ms. No queue here marks packets; the pages of dctcp and prague also show a queue that does.",
         _table(header, rows),
     )
 
@@ -78,7 +85,7 @@ def _index(measured: Mapping[str, Measured]) -> str:
 _NOTES = {
     "lp": (
         'The scenarios have `hosts.timestamps = "synchronised"`. With random offsets of timestamps, as they '
-        "are by default in Linux, most flows of lp behave like Reno: see the departures above.",
+        "are by default in Linux, most flows of lp behave like Reno: see [Departures](#departures).",
     )
 }
 """Notes on the runs of some algorithms."""
@@ -90,19 +97,20 @@ def _page(name: str, measured: Measured) -> str:
         _ORIGIN,
         *_of_the_code(name),
         _MEASURED,
-        "The shaded interval of a figure is the measured one. Thin lines are the slow start threshold.",
+        "Numbers are measured in the shaded interval of a figure. Thin lines are the slow start threshold.",
         *_NOTES.get(name, ()),
         "### Window and queue",
         _picture(name, "window", f"Window of one {name} flow and its queue against time, for two buffers"),
-        "One flow over 200 Mbit/s and 100 ms. With a buffer of 0.1 BDP the flow "
+        "One flow over a path of 200 Mbit/s and 100 ms. With a buffer of 0.1 BDP the flow "
         f"{_queueing(measured.small)}; with 1 BDP it {_queueing(measured.large)}.",
         *(_marked(name, measured.marked) if name in MARKED else ()),
         "### One loss",
         _picture(name, "loss", f"Window of one {name} flow around a single lost packet"),
-        f"One flow over 50 Mbit/s and 40 ms with a buffer of 1 BDP. {_loss(measured.loss)}",
+        f"One flow over a path of 50 Mbit/s and 40 ms with a buffer of 1 BDP. {_loss(measured.loss)}",
         "### Beside Reno",
         _picture(name, "share", f"Share of the goodput of {name} beside Reno, against the buffer"),
-        f"Two flows over 50 Mbit/s and 40 ms; Reno starts a second later. {_shares(name, measured)}",
+        "Two flows over a path of 50 Mbit/s and 40 ms; Reno starts a second later. "
+        f"{_shares(name, measured)}",
     )
 
 
@@ -129,7 +137,7 @@ def _of_the_code(name: str) -> list[str]:
         entry["idea"],
         "\n".join(facts),
         "## Parameters",
-        _table(("parameter", "", "default", "least", "most"), parameters)
+        _table(("parameter", "meaning", "default", "smallest", "largest"), parameters)
         if parameters
         else "The algorithm has no parameters.",
         "## Departures",
@@ -143,9 +151,9 @@ def _marked(name: str, queueing: Queueing) -> list[str]:
         _picture(
             name, "marked", f"Window of one {name} flow and its queue against time, at a queue that marks"
         ),
-        f"One flow with ECN over 50 Mbit/s and 40 ms, with a buffer of 1 BDP and a queue that marks "
-        f"packets that find more than {MARK_ABOVE.replace('bdp', 'BDP')} waiting (`threshold`): the flow "
-        f"{_queueing(queueing)}.",
+        f"One flow with ECN over a path of 50 Mbit/s and 40 ms, with a buffer of 1 BDP and a queue that "
+        f"marks packets that find more than {MARK_ABOVE.replace('bdp', 'BDP')} waiting (`threshold`): the "
+        f"flow {_queueing(queueing)}.",
     ]
 
 

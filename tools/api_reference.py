@@ -147,7 +147,7 @@ def _members(node: ast.ClassDef) -> str:
     if not rows:
         return ""
     lines = [f"| `{name}` | {_in_cell(about)} |" for name, about in rows]
-    return "\n".join(["|  |  |", "| --- | --- |", *lines])
+    return "\n".join(["| name | meaning |", "| --- | --- |", *lines])
 
 
 def _in_cell(text: str) -> str:

@@ -69,5 +69,8 @@ def _option(param: Any) -> Parameter:
     spelling = flags if param.is_flag else f"{flags} {_metavar(param)}"
     if isinstance(param.show_default, str):
         return Parameter(spelling, param.help or "", param.show_default, is_literal=False)
+    if param.secondary_opts:
+        chosen = param.opts if param.default else param.secondary_opts
+        return Parameter(spelling, param.help or "", chosen[0], is_literal=True)
     is_shown = param.default not in (None, False, ()) and not callable(param.default)
     return Parameter(spelling, param.help or "", str(param.default) if is_shown else "", is_literal=is_shown)

@@ -54,11 +54,16 @@ _ORIGIN = "<!-- Written by tools/reference.py from the code (`make docs`). Chang
 
 Schema = dict[str, Any]
 
-_COLUMNS = ("key", "", "value", "list", "default")
+_COLUMNS = ("key", "meaning", "value", "list", "default")
 _KINDS = {"queue": QUEUES, "elements": ELEMENTS, "application": APPLICATIONS}
 _DESCRIBED_ELSEWHERE = {
     "[path.reverse.queue]": "The settings are those of `[path.queue]`.",
     "[[path.reverse.elements]]": "The settings are those of `[[path.elements]]`.",
+    "[path.reverse.arq]": "The settings are those of `[path.arq]`.",
+    "[path.reverse.wifi]": "The settings are those of `[path.wifi]`.",
+    "[flows.receiver_access]": "The settings are those of `[flows.access]`.",
+    "[flows.sender]": "The settings are those of `[hosts]`.",
+    "[flows.receiver]": "The settings are those of `[hosts]`.",
 }
 
 
@@ -68,7 +73,11 @@ def pages() -> dict[str, str]:
     by_hand = {file: (FOLDER / file).read_text("utf-8") for file in _WRITTEN_BY_HAND}
     titles = {file: text.splitlines()[0].removeprefix("# ") for file, text in (written | by_hand).items()}
     lines = [f"- [{title}]({file})" for file, title in titles.items()]
-    index = _page("Reference", "Generated from the code.", "\n".join(lines))
+    lead = (
+        "These pages describe every command, key, column, metric and figure. All but the glossary are "
+        "generated from the code."
+    )
+    index = _page("Reference", lead, "\n".join(lines))
     return {"index.md": index, **written}
 
 
@@ -135,7 +144,7 @@ def _command(command: Described) -> Iterator[str]:
             (f"`{each.spelling}`", each.about, f"`{each.default}`" if each.is_literal else each.default)
             for each in command.parameters
         )
-        yield _table(["", "", "default"], rows)
+        yield _table(["argument or option", "meaning", "default"], rows)
 
 
 def _scenario() -> str:
@@ -144,11 +153,12 @@ def _scenario() -> str:
     return _page(
         "Scenario files",
         "A scenario is a TOML file. Where the column *list* says yes, the value may be a list, which makes "
-        "one run for each value; several lists make one run for each combination. Unknown keys are refused. "
+        "one run for each value; several lists make one run for each combination. A key whose default is "
+        "*required* must be given. Unknown keys are refused. "
         "`tussle scenario check FILE` prints the runs that a file describes, `tussle scenario schema` prints "
         "the JSON schema, and [the ready scenarios](scenarios.md) are examples.",
         "## Units",
-        _table(["", "like", "units"], _units()),
+        _table(["quantity", "example", "units"], _units()),
         *blocks,
     )
 
@@ -170,27 +180,36 @@ def _tables(root: Schema, table: Schema, key: str = "") -> Iterator[list[str]]:
         elif "$ref" in single:
             inner.append((header, _defined(root, single), field["description"]))
         else:
-            rows.append(_row(name, field, is_list=is_list))
+            rows.append(_row(name, field, is_list=is_list, is_required=name in table.get("required", [])))
     heading = f"## `{key}`" if key else "## Top level"
     shown = [_table(_COLUMNS, rows)] if rows else []
     yield [heading, table.get("description", ""), *shown]
     for header, classes, purpose in kinds:
         yield from _kind_tables(header, classes, purpose)
     for header, below, purpose in inner:
-        # The description of a table used in several places is too general for this one.
-        about = (
-            f"{' '.join(purpose.split())} {below['description']}"
-            if _is_shared(below)
-            else below["description"]
-        )
+        if header in _DESCRIBED_ELSEWHERE:
+            yield _elsewhere(header, purpose)
+            continue
+        # The first sentence on a table used in several places is too general for this one.
+        about = _in_place(purpose, below["description"]) if _is_shared(below) else below["description"]
         yield from _tables(root, {**below, "description": about}, header)
 
 
-def _row(name: str, field: Schema, *, is_list: bool) -> tuple[str, ...]:
+def _in_place(purpose: str, description: str) -> str:
+    """Return what a table is for in its place, and all but the first sentence of its own description."""
+    _, _, further = description.partition(". ")
+    return f"{' '.join(purpose.split())} {further}"
+
+
+def _elsewhere(header: str, purpose: str) -> list[str]:
+    return [f"## `{header}`", f"{' '.join(purpose.split())} {_DESCRIBED_ELSEWHERE[header]}"]
+
+
+def _row(name: str, field: Schema, *, is_list: bool, is_required: bool = False) -> tuple[str, ...]:
     single, _ = _single(field)
     if isinstance(field.get("examples", [None])[0], str):
         single = {**single, "examples": field["examples"]}
-    written = "needed" if field.get("x-needed") else _written_default(field)
+    written = "required" if is_required or field.get("x-needed") else _written_default(field)
     return f"`{name}`", field["description"], _values(single), "yes" if is_list else "", written
 
 
@@ -209,9 +228,9 @@ def _kind_tables(header: str, classes: list[Schema], purpose: str) -> Iterator[l
     """Yield the blocks of a table whose settings depend on its kind; the last class is for several kinds."""
     *kinds, of_several = classes
     known = _KINDS[header.strip("[]").rpartition(".")[2]]
-    about = f"{' '.join(purpose.split())} {inspect.cleandoc(known.base.__doc__ or '')}"
+    about = _in_place(purpose, inspect.cleandoc(known.base.__doc__ or ""))
     if header in _DESCRIBED_ELSEWHERE:
-        yield [f"## `{header}`", f"{' '.join(purpose.split())} {_DESCRIBED_ELSEWHERE[header]}"]
+        yield _elsewhere(header, purpose)
         return
     names = ", ".join(f'`"{kind}"`' for kind in known.by_name)
     common = [("`kind`", of_several["properties"]["kind"]["description"], names, "yes", "")]
@@ -246,8 +265,8 @@ def _single(field: Schema) -> tuple[Schema, bool]:
 
 
 def _values(single: Schema) -> str:
-    if single.get("additionalProperties"):
-        return "a table of whole numbers"
+    if "additionalProperties" in single:
+        return "a list of tables" if single["additionalProperties"] is True else "a table of whole numbers"
     if "enum" in single:
         return ", ".join(f'`"{each}"`' for each in single["enum"])
     if "examples" in single:
@@ -279,10 +298,11 @@ def _algorithms() -> str:
                 (f"`{p['name']}`", p["meaning"], p["default"], p["min"], p["max"])
                 for p in entry["parameters"]
             ]
-            blocks.append(_table(["parameter", "", "default", "least", "most"], rows))
+            blocks.append(_table(["parameter", "meaning", "default", "smallest", "largest"], rows))
     lead = (
-        "These are the values of `algorithm` in a scenario. `parameters` sets their parameters, which are "
-        "those of Linux."
+        "These are the values of `algorithm` in a scenario. The key `parameters` sets their parameters, "
+        "which are those of Linux where Linux has the algorithm. *Agrees with* names what the "
+        "simulator follows."
     )
     return _page("Algorithms", lead, *blocks)
 
@@ -314,7 +334,8 @@ def _own_algorithms() -> str:
 def _api() -> str:
     return _page(
         "The Python API",
-        "What `import tussle` offers. [A notebook](../notebooks/a-first-comparison.ipynb) shows it in use. "
+        "This page describes what `import tussle` offers. "
+        "[A notebook](../notebooks/a-first-comparison.ipynb) shows it in use. "
         "Errors name options of the command line, such as `--workers`; the keyword has the same name.",
         *api_reference.blocks(),
     )
@@ -323,20 +344,21 @@ def _api() -> str:
 def _gym() -> str:
     return _page(
         "Environments for learning",
-        "What `import tussle.gym` offers. "
+        "This page describes what `import tussle.gym` offers. "
         "[Train an algorithm](../how-to/train-an-algorithm.md) shows it in use.",
         *api_reference.gym_blocks(),
     )
 
 
 def _members(members: Iterable[python_types.Member]) -> str:
-    return _table(["", ""], ((f"`{each.name}{each.written}`", each.about) for each in members))
+    rows = ((f"`{each.name}{each.written}`", each.about) for each in members)
+    return _table(["name", "meaning"], rows)
 
 
 def _queues() -> str:
     rows = [(f"`{each['name']}`", each["idea"], each["source"]) for each in catalog().queues.values()]
     lead = "These are the values of `queue.kind` in a scenario."
-    return _page("Queues", lead, _table(["queue", "", "source"], rows))
+    return _page("Queues", lead, _table(["queue", "principle", "source"], rows))
 
 
 def _settings(element: str) -> list[str]:
@@ -354,7 +376,7 @@ def _elements() -> str:
         "`[[path.elements]]` of a scenario; the others have keys of their own: `rate` (`link`), `trace`, "
         "`arq`, `wifi`, `hosts.noise` (`processing`), `access.delay` (`delay`) and `loss`. "
         "[Paths](../explanation/paths.md) explains their models.",
-        _table(["element", "", "settings"], rows),
+        _table(["element", "what it does", "settings"], rows),
     )
 
 
@@ -381,8 +403,8 @@ def _host_profiles() -> str:
         blocks += [f"## {profile.name}", profile.about, _table(["key", "value", "source"], rows)]
     return _page(
         "Host profiles",
-        "Settings of hosts by name: the values that `profile` in `[hosts]` gives to settings that a scenario "
-        "leaves out.",
+        "A host profile is a named set of settings of hosts: the values that `profile` in `[hosts]` gives to "
+        "settings that a scenario leaves out.",
         *blocks,
     )
 
@@ -409,7 +431,12 @@ def _metrics() -> str:
                 example_pictures.picture_of_metric(metric.name), f"An example of the metric {metric.name}"
             )
         )
-    return _page("Metrics", "Metrics are computed from the dataset of any engine.", *blocks)
+    lead = (
+        "A metric is a function from a dataset of any engine to a table of values. Most are computed over "
+        "the [steady interval](../explanation/measuring.md#the-steady-interval). The pictures show small "
+        "simulations."
+    )
+    return _page("Metrics", lead, *blocks)
 
 
 def _figures() -> str:
@@ -446,7 +473,11 @@ def _scenarios() -> str:
     blocks = []
     for name, file in ready_scenarios().items():
         blocks += [f"## {name}", f"```toml\n{file.read_text('utf-8').strip()}\n```"]
-    return _page("Ready scenarios", "`tussle run NAME` runs a ready scenario.", *blocks)
+    lead = (
+        "A ready scenario comes with Tussle, and is named by the question that it answers: `tussle run NAME` "
+        "runs it. The comment at its top says what theory expects."
+    )
+    return _page("Ready scenarios", lead, *blocks)
 
 
 def _dataset() -> str:
@@ -457,7 +488,7 @@ def _dataset() -> str:
         ]
         if table.more:
             rows.append(("…", table.more.dtype.__name__, table.more.meaning, "not known"))
-        columns = _table(["column", "type", "", "empty where"], rows)
+        columns = _table(["column", "type", "meaning", "empty where"], rows)
         blocks += [f"## {table.name}", f"`{table.file_name}`: {table.rows}.", columns]
     return _page(
         "Datasets",
@@ -489,7 +520,7 @@ def _run() -> str:
                 (f"`{name}`", f"`{type_}`" if type_ else "", about) for name, type_, about in declared.parts
             ]
             title = f"## {kind}" if declared.name == "Spec" else f"## {declared.name}"
-            blocks += [title, declared.about, _table(["", "type", ""], rows)]
+            blocks += [title, declared.about, _table(["field", "type", "meaning"], rows)]
     return _page(
         "Runs",
         "A run is one resolved point of a scenario, as JSON: the input of an engine. This page is for "
@@ -511,7 +542,7 @@ def _suites() -> str:
             )
             for each in suite.criteria
         ]
-        header = ["criterion", "section", "strength", "", "passes with"]
+        header = ["criterion", "section", "strength", "what it asks", "passes with"]
         sources = "\n".join(f"- {source}" for source in (*suite.sources, *suite.differs))
         blocks += [
             f"## {suite.name}",
@@ -528,7 +559,7 @@ def _suites() -> str:
         fields = record.model_fields.items()
         about = inspect.cleandoc(record.__doc__ or "")
         rows = [(f"`{name}`", field.description or "") for name, field in fields]
-        blocks += [f"### {record.__name__}", about, _table(["key", ""], rows)]
+        blocks += [f"### {record.__name__}", about, _table(["key", "meaning"], rows)]
     return _page(
         "Suites",
         "`tussle suite NAME --algorithm X` tests an algorithm against the criteria of a document "
@@ -548,7 +579,7 @@ def _json() -> str:
     blocks = [
         block
         for title, about, rows in json_reference.sections()
-        for block in (title, about, _table(["key", "type", ""], rows))
+        for block in (title, about, _table(["key", "type", "meaning"], rows))
     ]
     return _page(
         "JSON output",
@@ -572,7 +603,11 @@ def _deviations() -> str:
         ]
         blocks += [f"## {file.stem}", _table(["what", "why", "how much it matters"], rows)]
     return _page(
-        "Departures from Linux 6.1", "This page lists all known departures, from `docs/deviations`.", *blocks
+        "Departures from Linux 6.1",
+        "This page lists every known difference between an algorithm, the simulated sender or the kernel "
+        "engine and what it follows: Linux 6.1, a draft or a paper. Each has its reason and its size. The "
+        "tables come from `docs/deviations`.",
+        *blocks,
     )
 
 

@@ -232,7 +232,10 @@ def of_algorithms(folder: Path) -> Iterator[str]:
         search_s = sum(timing["search_s"] for _, _, timing in found)
         runs = sum(facts["search_runs"] for _, facts, _ in found)
         after = sum(facts["runs_after_the_search"] for _, facts, _ in found)
-        yield f"\n{len(found)} searches with {runs} runs in {search_s:.0f} s, and {after} runs after them.\n"
+        yield (
+            f"\n{len(found)} searches with {runs} runs in {search_s:.0f} s, and {after} runs to confirm, "
+            "simplify and compare the cases.\n"
+        )
 
 
 def results(search: Search, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:

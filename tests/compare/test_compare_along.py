@@ -136,7 +136,7 @@ def test_too_few_runs_of_one_dataset_are_refused(tussle_, tmp_path: Path):
         ),
         (("b",), "b has one kernel; give a second dataset to compare it with"),
         (("a", "--along", "path.rt"), 'a: unknown axis "path.rt"; did you mean "path.rtt"?'),
-        (("b", "--along", "path.rtt"), "b: there is no axis path.rtt, or any other"),
+        (("b", "--along", "path.rtt"), "b: there is no axis path.rtt: the dataset has no axes"),
         (
             ("c", "--along", "path.rtt"),
             "c: path.rtt = 20 ms is the only value of that axis; a comparison needs two",

@@ -239,7 +239,7 @@ def test_a_chosen_run_is_that_run_of_the_scenario():
         ({"scenario": PAIR, "flow": 2}, "flow: 2 is not a flow; give a name or a number below 2"),
         ({"scenario": "one-cubic"}, "unknown scenario"),
         ({"scenario": ALONE, "interval": "30 mm"}, "interval: "),
-        ({"scenario": ALONE, "interval": -1}, "interval: -1 is none; give a time such as 30 ms"),
+        ({"scenario": ALONE, "interval": -1}, "interval: -1 is not an interval; give a time such as 30 ms"),
         ({"scenario": ALONE, "interval": "0 s"}, "interval: it is 0"),
         ({"scenario": ALONE, "action": "arora"}, 'action: unknown action "arora"; did you mean "aurora"?'),
         (

@@ -15,7 +15,7 @@ def test_codel_keeps_the_delay_of_one_reno_flow_below_that_of_drop_tail(tussle_,
     # A buffer of one BDP holds 100 ms, and Reno fills it.
     assert delay.limit is not None
     assert delay.limit > 70
-    assert "its own in one-flow-drop-tail" in delay.limit_words
+    assert "its own value in the test one-flow-drop-tail" in delay.limit_words
 
 
 def test_the_queue_replaces_those_of_the_suite_and_drop_tail_stays(tussle_, tmp_path):

@@ -21,7 +21,7 @@ const ATTEMPTS_ALL_AT_ONCE: u64 = 2_000;
 const LEFT_FOR_OTHERS: u64 = 20;
 /// Largest number of recent attempts that count against an address's next one: alone, it is always admitted.
 const MAX_RECENT: u64 = 50;
-/// Time in which an address's attempt is forgotten, in s.
+/// Time after which an address's attempt is forgotten, in s.
 const FORGOTTEN_IN_S: u64 = 10;
 /// Largest number of addresses whose attempts are remembered.
 const MAX_ADDRESSES: usize = 4096;

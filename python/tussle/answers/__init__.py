@@ -104,8 +104,8 @@ def write_report(
 ) -> Path:
     """Write the report of a dataset, one HTML file that works offline, and return its path.
 
-    By default it is `report.html` in the dataset's folder. `drawing` has worker processes and progress.
-    Raises TussleError when the file cannot be written.
+    By default it is `report.html` in the dataset's folder. `drawing` sets the worker processes and the
+    progress display. Raises TussleError when the file cannot be written.
     """
     return write(dataset, dataset.folder / REPORT if path is None else place(path), drawing)
 
@@ -121,8 +121,8 @@ def differences(
     """Say which differences are real: between two datasets, or between the values of an axis of one.
 
     `thresholds` are the smallest differences that matter, by metric, like `{"jain": 0.01, "goodput": "2%"}`.
-    Without a second dataset and an `axis`, kernels are compared. Raises TussleError when nothing can be
-    compared.
+    Without `second`, the values of `axis` are compared, by default the kernels. Raises TussleError
+    when nothing can be compared.
     """
     limits: dict[str, Threshold] = dict(
         threshold(f"{name}={amount}") for name, amount in (thresholds or {}).items()

@@ -35,7 +35,7 @@ def _matrix(cells: pl.DataFrame) -> Grid:
     )
     if are_means(cells):
         first, second = sides_in_words(cells)
-        goodput = f"Goodput of the {first} and of the {second}, mean of a flow"
+        goodput = f"Goodput of the {first} and of the {second}, mean per flow"
         share, sides = "the smaller mean's share of both means", "sides"
     title = f"{goodput}, Mbit/s" + (f", {network}" if network else "")
     rows = []

@@ -17,7 +17,7 @@ class Picture:
     name: str
     """The name of the figure."""
     chart: Chart
-    """The chart of Altair, to be changed or combined; Altair needs a network to show charts."""
+    """The Altair chart, to change or combine. Altair itself shows charts with scripts from the network."""
 
     @cached_property
     def svg(self) -> str:

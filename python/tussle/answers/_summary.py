@@ -41,7 +41,7 @@ class Summary:
 
     @cached_property
     def pairs(self) -> pl.DataFrame:
-        """The verdict on each pair of flows, as of the metric coexistence, after the values of its axes.
+        """The verdict of the metric `coexistence` on each pair of flows, after the values of its axes.
 
         Empty where the runs are not pairs.
         """

@@ -62,7 +62,7 @@ class FlowOf(BaseModel):
 
 
 class PairOf(BaseModel):
-    """The verdict on a pair, as of the metric coexistence."""
+    """The verdict of the metric `coexistence` on a pair."""
 
     model_config = _DESCRIBED
     point: int

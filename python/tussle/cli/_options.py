@@ -65,7 +65,7 @@ ClusterAddress = Annotated[
         "--cluster",
         metavar="ADDRESS",
         help="Execute the runs on a Dask cluster: its scheduler's address, like tcp://host:8786, or the file "
-        "of its --scheduler-file. Does not change results.",
+        "that `dask scheduler --scheduler-file` wrote. Does not change results.",
     ),
 ]
 Seed = Annotated[

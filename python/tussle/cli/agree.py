@@ -99,12 +99,12 @@ def agree(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare the simulator with Linux: run the same cells on both, and show the differences.
+    """Compare the simulator with Linux: run the same random scenarios on both, and show the differences.
 
-    Cells are scenarios, sampled over rate, round-trip time, buffer, loss, flows and algorithms. The exit
-    status is 1 when a difference exceeds its bound by more than the randomness between runs explains. With
-    several kernels, the simulator is compared with each of them. Each kernel, and with `--hosts` each
-    setting, has a folder of datasets and pages.
+    The scenarios, called cells, are sampled over rate, round-trip time, buffer, loss, flows and algorithms.
+    The exit status is 1 when a difference exceeds its bound by more than the randomness between runs
+    explains. With several kernels, the simulator is compared with each of them. Each kernel, and with
+    `--hosts` each setting, has a folder of datasets and pages.
     """
     from tussle.agreement import GRIDS, HOSTS, scenarios
 

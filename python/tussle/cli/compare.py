@@ -113,7 +113,10 @@ def _are_suites(first: Path, second: Path) -> bool:
     kinds = [is_result(folder) for folder in (first, second)]
     if any(kinds) and not all(kinds):
         other = second if kinds[0] else first
-        raise TussleError(f"{other} holds no result of a suite, and the other one does; give two of a kind")
+        raise TussleError(
+            f"{other} holds no result of a suite, and the other one does; "
+            "give two datasets, or two results of suites"
+        )
     return all(kinds)
 
 

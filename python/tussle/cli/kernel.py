@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     cls=Group,
-    help="The Linux kernels that `--engine kernel` runs.",
+    help="Build, remove and check the Linux kernels that `--engine kernel` runs.",
     no_args_is_help=True,
     add_completion=False,
 )

@@ -99,8 +99,8 @@ def paper(
 ) -> None:
     """Run a published study again, and write a page with its numbers beside the new ones.
 
-    The page compares cell by cell, checks the study's conclusions, and shows what the agreement depends on.
-    The page has the results of all engines and kernels in the folder.
+    The page compares number by number, checks the study's conclusions, and shows what the agreement depends
+    on. It has the results of all engines and kernels in the folder.
     """
     from tussle.papers import STUDY_HOSTS, Setting, Study, chosen_parts, planned
 
@@ -255,7 +255,7 @@ def _show(study: "Study", results: "Mapping[str, Mapping[str, Dataset]]") -> Non
                 )
                 apart = "-" if found.median_difference is None else f"{100 * found.median_difference:.0f} %"
                 tables.add_row(table.name, engine, str(found.cells), ranks, apart, agree, kappa)
-    conclusions = Table("conclusion", "its own table", *results)
+    conclusions = Table("conclusion", "on printed numbers", *results)
     for statement in study.statements:
         printed = on_printed_numbers(study, statement).words.replace("not run", "-")
         conclusions.add_row(

@@ -24,7 +24,7 @@ def script(
     ] = "sim",
     kernel: OneKernel = None,
 ) -> None:
-    """Play packet scripts, and print which of them hold.
+    """Play packet scripts, which test TCP packet by packet, and print which of them hold.
 
     The exit status is 0 when all hold, 1 when one fails, and 2 when one is not a valid script.
     """

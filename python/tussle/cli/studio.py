@@ -13,7 +13,7 @@ def studio(
         Path, typer.Option("--output", "-o", metavar="FILE", help="The file; one that exists is replaced.")
     ] = Path("studio.html"),
 ) -> None:
-    """Write the studio: the simulator in one web page, with sliders, lessons, and without a server.
+    """Write the studio: the simulator in one web page, with sliders and lessons, without a server.
 
     Numbers are those of `tussle run`, to the byte. The page downloads its scenario and its tables.
     """

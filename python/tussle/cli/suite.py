@@ -84,7 +84,7 @@ def suite(
         str | None,
         typer.Option(
             metavar="KIND",
-            help="The queue that the suite is about.",
+            help="The queue discipline to test, for suites that test one.",
             autocompletion=names_of("queues"),
             show_default="the suite's",
         ),

@@ -53,8 +53,8 @@ def worst(
         str,
         typer.Option(
             metavar="N|TIME",
-            help='Runs of the search, such as 300, or its time, such as "10 min". A number of runs finds the '
-            "same case everywhere.",
+            help='Runs of the search, such as 300, or its time, such as "10 min". With a number of runs, '
+            "the search finds the same case on every machine.",
         ),
     ] = "300",
     within: Annotated[

@@ -51,7 +51,9 @@ def sides_along(tables: Tables, axis: str) -> list[Side]:
     """
     axes = axis_columns(tables)
     if axis not in axes:
-        raise TussleError(unknown("axis", axis, axes) if axes else f"there is no axis {axis}, or any other")
+        raise TussleError(
+            unknown("axis", axis, axes) if axes else f"there is no axis {axis}: the dataset has no axes"
+        )
     runs = tables.runs.select("run", "point", axis).sort("point", "run").drop_nulls(axis).collect()
     others = tuple(other for other in axes if other != axis)
     sides = [

@@ -145,7 +145,7 @@ class Dataset:
         return table
 
     def verify(self) -> None:
-        """Check every file of the dataset, as `verify` does."""
+        """Check the bytes of every file of the dataset; raises TussleError when one has changed."""
         verify(self.folder)
 
 

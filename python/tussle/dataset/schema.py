@@ -303,9 +303,11 @@ EVENTS = Table(
         Column(
             "kind",
             pl.String,
-            "Kind of event: drop, loss, recovery, timeout, undo, reduction, restart, start, complete, "
-            "path_change, corrupt, request and response (a chunk or a response was written, its last byte "
-            "arrived)…",
+            "Kind of event. Of a flow: start, stop, complete (its last byte arrived), disconnect, request "
+            "and response (a chunk or a response was written, its last byte arrived). Of a sender: recovery "
+            "and recovered (the repair of losses began and ended), timeout, undo (a reduction was spurious), "
+            "reduction (without a loss), restart (after idle time), probe (a tail loss probe was sent). Of "
+            "the network: drop, corrupt (a damaged packet arrived), path_change",
         ),
         Column("flow", pl.UInt32, "Index of the flow", "no single flow"),
         Column("link", pl.String, "Element of the event", "at the sender"),

@@ -44,7 +44,7 @@ __all__ = [
 
 
 class Execution(TypedDict, total=False):
-    """Settings of the execution of runs. None but the engine and its kernel changes results."""
+    """Settings of the execution of runs. `workers`, `cluster` and `progress` never change results."""
 
     engine: "str | Engine"
     """The simulator ("sim", the default), Linux in virtual time ("kernel"), this host's kernel in real time

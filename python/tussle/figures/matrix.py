@@ -49,7 +49,7 @@ def draw(tables: Tables, view: View) -> Chart:
 
 def _numbers_in_words(look: Shades, metric: str, cells: pl.DataFrame) -> str:
     first, second = sides_in_words(cells)
-    means = ", mean of a flow" if are_means(cells) else ""
+    means = ", mean per flow" if are_means(cells) else ""
     of_both = f"of the {first} / of the {second}" if means else "of the first / of the second flow"
     if metric == SHARE:
         return f"goodput {of_both} in Mbit/s{means}"

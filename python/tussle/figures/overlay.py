@@ -59,7 +59,7 @@ def draw(tables: Tables, view: View) -> Chart:
     others = (view.beside, *view.further)
     names = [view.beside.first_name, *(other.name for other in others)]
     if len(set(names)) < len(names):
-        raise TussleError(f"two of these datasets are one, or have one name: {', '.join(names)}.")
+        raise TussleError(f"two of these datasets are the same, or have the same name: {', '.join(names)}.")
     point = view.point or 0
     first = _run(tables, point, names[0])
     runs = [first, *(_run_beside(other.tables, first, other.name) for other in others)]

@@ -1,4 +1,4 @@
-"""Environments for reinforcement learning: the simulator as a world, with flows that are agents.
+"""Environments for reinforcement learning: the simulator as the environment, with flows as agents.
 
     import gymnasium
     import tussle.gym

@@ -53,8 +53,8 @@ class Interval:
             rtts = 0.0
         if isinstance(given, bool) or not 0 < rtts < np.inf:
             raise TussleError(
-                f"interval: {shown(given)} is none; give a time such as 30 ms, or a multiple of the RTT such "
-                "as 2"
+                f"interval: {shown(given)} is not an interval; give a time such as 30 ms, or a multiple of "
+                "the RTT such as 2"
             )
         return cls(None, rtts)
 

@@ -23,9 +23,9 @@ class ParallelCongestionEnv(ParallelEnv[str, Any, Any]):
 
     `flows` are names or numbers of flows, by default all; other flows are rivals with their own algorithms.
     An agent enters at the first step after its flow has connected, and leaves when its flow has sent all its
-    data or was stopped, or at the end of the run. While none is present the world advances by itself. A
-    multiple of the RTT as `interval` refers to the agent whose smallest RTT is largest. The other arguments,
-    and episodes, are those of `tussle.gym.CongestionEnv`. Raises TussleError for mistakes.
+    data or was stopped, or at the end of the run. While no agent is present, simulated time advances by
+    itself. A multiple of the RTT as `interval` refers to the agent whose smallest RTT is largest. The other
+    arguments, and episodes, are those of `tussle.gym.CongestionEnv`. Raises TussleError for mistakes.
     """
 
     metadata = {"name": "tussle_congestion_v0", "render_modes": []}  # noqa: RUF012

@@ -50,8 +50,8 @@ class AuroraAction(Action):
     equation for the sending rate, with alpha = 0.025; and their simulator, `src/gym/network_sim.py` of
     PCCproject/PCC-RL, which begins at a uniformly random 0.3 to 1.5 times the rate of the link and keeps to
     40 to 1000 packets per second with links of 100 to 500. Differences: the largest rate is twice that of the
-    bottleneck, and the smallest at most a tenth of it, so that any path can be the world; and actions are
-    bounded by `limit`, by default to changes by a factor of two.
+    bottleneck, and the smallest at most a tenth of it, so that any path can be the environment; and
+    actions are bounded by `limit`, by default to changes by a factor of two.
     """
 
     kind = "rate"
@@ -134,4 +134,6 @@ def action_of(given: "str | Action") -> Action:
         return ACTIONS[given]()
     if isinstance(given, str):
         raise TussleError(f"action: {unknown('action', given, ACTIONS)}")
-    raise TussleError(f"action: {shown(given)} is none; give one of {', '.join(ACTIONS)}, or an Action")
+    raise TussleError(
+        f"action: {shown(given)} is not an action; give one of {', '.join(ACTIONS)}, or an Action"
+    )

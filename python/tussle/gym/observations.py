@@ -183,6 +183,6 @@ def observation_of(given: "str | Observation | Callable[[Measured], Floats]") ->
             )
         return FunctionObservation(given, shape[1])
     raise TussleError(
-        f"observation: {shown(given)} is none; give one of {', '.join(OBSERVATIONS)}, a function, or an "
-        "Observation"
+        f"observation: {shown(given)} is not an observation; give one of {', '.join(OBSERVATIONS)}, "
+        "a function, or an Observation"
     )

@@ -51,8 +51,8 @@ class AuroraReward(Reward):
 class OrcaReward(Reward):
     """(throughput - 5 loss) / delay', relative to the largest throughput and the smallest RTT so far.
 
-    Loss is a rate, as throughput is; delay' is the smallest RTT up to 1.25 times the smallest, else the
-    smoothed RTT divided by 1.25. Source: Abbasloo et al., Classic Meets Modern, SIGCOMM 2020, and
+    Loss is a rate, as throughput is; delay' is the smoothed RTT divided by 1.25, but at least
+    the smallest RTT. Source: Abbasloo et al., Classic Meets Modern, SIGCOMM 2020, and
     `rl-module/envwrapper.py` of Soheil-ab/Orca, which has this form.
     """
 
@@ -103,5 +103,5 @@ def reward_of(given: "str | Reward | Callable[[Measured], Floats]") -> Reward:
     if callable(given):
         return FunctionReward(given)
     raise TussleError(
-        f"reward: {shown(given)} is none; give one of {', '.join(REWARDS)}, a function, or a Reward"
+        f"reward: {shown(given)} is not a reward; give one of {', '.join(REWARDS)}, a function, or a Reward"
     )

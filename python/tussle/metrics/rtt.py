@@ -19,7 +19,7 @@ METRIC = Metric(
     name="rtt",
     unit="ms",
     definition="Smallest, mean and quantiles of the round-trip times that the sender measured in the steady "
-    "interval, one sample an acknowledgement (smoothing not applied). The p-quantile is the smallest "
+    "interval, one per acknowledgement, before smoothing. The p-quantile is the smallest "
     "value that a fraction p of the samples do not exceed.",
     source="RFC 5166, section 2.1.2 (delay); RFC 7323, section 4 (measuring with timestamps)",
     better="lower",

@@ -30,7 +30,7 @@ from tussle.papers._study import Column, Table
 _MOST_ROWS = 16
 """Rows of a table that is shown whole. A longer table shows the rows that differ most."""
 _MOST_APART = 10
-_VERDICTS = ("verdicts that agree", "if all had the most frequent one", "Cohen's κ")
+_VERDICTS = ("verdicts that agree", "if each were the most frequent one", "Cohen's κ")
 _SIZES = {"full": "all of the study's", "quick": "`--quick`", "other": "changed by options"}
 _FACTS = {"version": "Tussle", "build": "build", "release": "Linux", "hz": "ticks a second:"}
 """Words of a page for the keys of an engine's provenance."""
@@ -126,12 +126,12 @@ def _conclusions(page: _Page, content: Content) -> None:
         ]
         for each in content.statements
     ]
-    header = ["conclusion", "where", "its own table", *map(content.called.__getitem__, content.engines)]
+    header = ["conclusion", "where", "on printed numbers", *map(content.called.__getitem__, content.engines)]
     page.table(header, rows)
     page.say(
         "A conclusion holds if it holds in every case that was compared. It fails if it holds in none, and "
-        "depends otherwise; the brackets count the cases in which it holds. *Its own table* is the same "
-        "comparison of the printed numbers; a dash means that the study does not print them.",
+        "depends otherwise; the brackets count the cases in which it holds. *On printed numbers* is the same "
+        "comparison of the numbers that the study prints; a dash means that it does not print them.",
         *content.notes,
     )
 
@@ -139,7 +139,7 @@ def _conclusions(page: _Page, content: Content) -> None:
 def _on_print(shown: StatementShown) -> str:
     if shown.printed.answer == "not run":
         return "-"
-    return shown.printed.words if shown.is_true_of_print else f"**not true of it**: {shown.printed.words}"
+    return shown.printed.words if shown.is_true_of_print else f"**{shown.printed.words}**"
 
 
 def _table(page: _Page, content: Content, shown: TableShown, name: str) -> None:

@@ -118,7 +118,7 @@ def sides_of_numbers(cells: pl.DataFrame) -> str:
     if not are_means(cells):
         return "of the first and of the second flow"
     first, second = sides_in_words(cells)
-    return f"of the {first} and of the {second} (mean of a flow)"
+    return f"of the {first} and of the {second} (mean per flow)"
 
 
 def quantities(tables: Tables, cells: pl.DataFrame) -> list[Shown]:

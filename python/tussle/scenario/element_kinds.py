@@ -60,7 +60,7 @@ class Ramp(Element):
 
 
 class RttSeries(Element):
-    """A recording of RTTs as a delay: the path gets the excess of each over the smallest of them."""
+    """A recording of RTTs: the amount by which each exceeds the smallest of them is a delay."""
 
     kind: Literal["rtt_series"]
     series: Annotated[Axis[RttSeriesFile] | None, NameInRun("steps")] = needed("rtt.csv")

@@ -20,7 +20,7 @@ from tussle.scenario.rtt_series import read_rtt_series
 from tussle.scenario.traces import read_trace
 
 _MOST_I64 = 2**63 - 1
-"""TOML's integers end here."""
+"""Largest integer of TOML."""
 
 
 def refusal(sentence: str) -> PydanticCustomError:

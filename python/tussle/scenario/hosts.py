@@ -62,7 +62,7 @@ Qdisc = Annotated[
 
 
 class Hosts(Table):
-    """Settings of the TCP of hosts, with Linux's names. A setting that is left out is the profile's."""
+    """Settings of the TCP of hosts. They have Linux's names. A setting that is left out is the profile's."""
 
     profile: Axis[HostProfileName] | None = None
     """The host profile, which gives the settings that are left out, from `tussle list host-profiles`.
@@ -78,7 +78,7 @@ class Hosts(Table):
     headers are 12 bytes shorter, an ACK has room for four SACK blocks, retransmissions give no RTT samples,
     and only DSACKs and F-RTO show that a retransmission was not needed."""
     growth: Axis[Growth] | None = None
-    """What the congestion window of a sender grows with: each acknowledged "packet", or each "ack", however
+    """The unit by which the window of a sender grows: each acknowledged "packet", or each "ack", however
     many packets it acknowledges, as before Linux 3.10 (`net.ipv4.tcp_abc = 0`, which the kernels that Tussle
     builds have again)."""
     sack: Axis[Switch] | None = None
@@ -146,8 +146,9 @@ class Hosts(Table):
     """Whether a receive buffer grows with what the application reads in a round trip
     (`net.ipv4.tcp_moderate_rcvbuf`)."""
     rcvbuf_tuning: Axis[BufferTuning] | None = None
-    """How a receive buffer follows what the application reads in a round trip: it holds twice as much, and
-    more the faster that rises ("rising"), or "twice" as much, as until Linux 3.13, on the simulator only."""
+    """The rule by which a receive buffer grows. "rising": twice the data that the application reads in a
+    round trip, and more while that amount rises. "twice": twice that data, as until Linux 3.13, on the
+    simulator only."""
     quickack: Axis[Switch] | None = None
     """Whether a receiver acknowledges every packet at once (`quickack` of a route). Otherwise it delays ACKs:
     it acknowledges every second packet, and a single one after at least 40 ms."""
@@ -156,12 +157,14 @@ class Hosts(Table):
     Default: none, except for old kernels."""
     adv_win_scale: Axis[AdvWinScale] | None = None
     """The part of a receive buffer that is not window, because packets take more memory than their payload: 2
-    to the power of -`adv_win_scale` (`net.ipv4.tcp_adv_win_scale`)."""
+    to the power of -`adv_win_scale` (`net.ipv4.tcp_adv_win_scale`). With 0 or less, the window is 2 to the
+    power of `adv_win_scale` of the buffer."""
 
     clock_offset: Axis[ClockOffset] | None = None
-    """Offset of the clock of TCP timestamps, in whole milliseconds, as of a host that booted earlier. Only
-    the algorithm lp depends on it, and only with `timestamps = "synchronised"`. On the kernel engine it needs
-    a kernel that Tussle built. Default: none, in every profile."""
+    """The time by which the clock of TCP timestamps is ahead of that of other hosts, in whole milliseconds,
+    as on a host that booted earlier. Only the algorithm lp depends on it, and only with `timestamps =
+    "synchronised"`. On the kernel engine it needs a kernel that Tussle built. Default: none, in every
+    profile."""
     bus: Axis[Rate] | None = None
     """The rate of a bus that all packets of one host cross, in and out, such as the PCI bus of an old PC; it
     counts IP packets, as `path.rate` does. Each flow has hosts of its own. Those that forward packets have
@@ -178,17 +181,17 @@ class Hosts(Table):
     (`net.core.netdev_max_backlog`). Without `noise` none waits."""
 
     qdisc: Axis[Qdisc] | None = None
-    """The queue in front of the device of a sending host. With "none" the path begins at the host. "fq" paces
-    every TCP sender: it holds each packet until the time that the sender's pacing rate gives it. The device
-    has the rate of the flow's `access` link, and packets wait in "pfifo_fast" and "fq_codel" only if it has
-    one. What a host receives is acknowledged at once: its own queue matters only where it sends data."""
+    """The queue in front of the device of a sending host. With "none" a host has no queue. "fq" paces every
+    TCP sender: it holds each packet until the time that the sender's pacing rate gives it. The device has the
+    rate of the flow's `access` link, and packets wait in "pfifo_fast" and "fq_codel" only if it has one. The
+    ACKs of a receiver do not wait in it."""
     txqueuelen: Axis[QueueLength] | None = None
     """The largest number of packets in the queue "pfifo_fast" (`ip link set … txqueuelen`). A packet that
-    finds it full is dropped in the host, which the sender takes for congestion, and reduces its window."""
+    finds it full is dropped in the host. The sender takes that for congestion, and reduces its window."""
     limit_output: Axis[SizeOrOff] | None = None
-    """How much memory of a flow may wait in the queue and the device of its host, a size
-    (`net.ipv4.tcp_limit_output_bytes`). It is at most 1 ms of data at the pacing rate, but two packets; and
-    with pacing only that limit holds. "off": any amount, as before Linux 3.6."""
+    """The largest memory of a flow in the queue and the device of its host, a size
+    (`net.ipv4.tcp_limit_output_bytes`). A second limit is 1 ms of data at the pacing rate, or two packets if
+    that is more; if the sender paces, it is the only one. "off": neither limit, as before Linux 3.6."""
 
     def settings(self, below: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return every setting that has a value, over those `below`; a profile replaces them."""

@@ -144,7 +144,7 @@ class Scenario(Table):
         return title + (table(["axis", "values"], axes) if axes else "") + toml
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the tables of a file; [`Scenario.from_dict`] makes an equal scenario of them."""
+        """Return the tables of a file; `Scenario.from_dict` makes an equal scenario of them."""
         tables = without_empty_tables(self.model_dump(mode="json", by_alias=True, exclude_none=True))
         tables.setdefault("path", {})  # cases may give the whole path
         return tables

@@ -44,7 +44,7 @@ from tussle.scenario.table import Table
 
 
 class Arq(Table):
-    """Errors of a radio link at the bottleneck, which retransmits damaged blocks and delivers in order."""
+    """Errors of a radio link at the bottleneck. The link retransmits damaged blocks and delivers in order."""
 
     block_error: Axis[Fraction] = "0 %"
     """The probability that a transmission of a block is damaged."""
@@ -60,7 +60,7 @@ class Arq(Table):
 
 
 class Wifi(Table):
-    """A WiFi bottleneck (802.11g): stations that share the medium, and the signal. `rate` is its highest."""
+    """A WiFi bottleneck (802.11g): stations on the medium, and the signal. `rate` is the highest rate."""
 
     stations: Axis[Stations] = 0
     """The number of other stations. Each always has a full packet to send at 54 Mbit/s."""
@@ -84,7 +84,7 @@ class Reverse(Table):
     arq: Arq | None = None
     """The errors of a radio link. Default: none."""
     wifi: Wifi | None = None
-    """The medium, if the bottleneck is WiFi. Default: none."""
+    """The medium, if the bottleneck is WiFi (802.11g). Default: none."""
     elements: tuple[ElementTable, ...] | None = None
     """The elements of the reverse path. Default: the profile's."""
     queue: QueueTable = QUEUES.empty()
@@ -128,7 +128,7 @@ class Path(Table):
     profile: Axis[ProfileName] | None = None
     """The profile that gives the keys which the path does not, from `tussle list profiles`. Default: none."""
     rate: Axis[Rate] | None = None
-    """The rate of the bottleneck, which counts IP packets. Needed, unless a profile or a trace gives it."""
+    """The rate of the bottleneck, which counts IP packets. Required, unless a profile or a trace gives it."""
     trace: Axis[TraceFile] | None = None
     """A recording of the bottleneck, instead of a rate. In mahimahi's format the file has one line for each
     opportunity to send 1500 bytes, in ms. A file whose name ends in ".csv" has rows of a time in seconds and
@@ -137,14 +137,14 @@ class Path(Table):
     beside the scenario, then in the current folder. Limits by bandwidth-delay product or time follow from the
     mean rate. Default: none."""
     rtt: Axis[RoundTrip] | None = None
-    """The round-trip time of the bottleneck with an empty queue, half of it in each direction. Needed, unless
-    a profile gives it."""
+    """The round-trip time of the bottleneck with an empty queue, half of it in each direction. Required,
+    unless a profile gives it."""
     loss: Axis[Fraction] | None = None
     """The fraction of packets that are lost at random before the bottleneck, independently. Default: 0."""
     arq: Arq | None = None
     """The errors of a radio link at the bottleneck. Default: the profile's, or none."""
     wifi: Wifi | None = None
-    """The medium, if the bottleneck is WiFi. Default: the profile's, or none."""
+    """The medium, if the bottleneck is WiFi (802.11g). Default: the profile's, or none."""
     queue: QueueTable = QUEUES.empty()
     """The queue at the bottleneck."""
     bus: Axis[Rate] | None = None
@@ -166,7 +166,7 @@ class Path(Table):
 
 
 class Access(Table):
-    """The access link of a flow, equal in both directions. Its queue has no limit."""
+    """The access link of a flow. It is equal in both directions, and its queue has no limit."""
 
     rate: Axis[Rate] | None = None
     """The rate. Default: unlimited."""
@@ -247,4 +247,4 @@ class Record(Table):
     """The times of rows in the time series of flows and links: at an interval, at every "change" of a flow's
     window or state, or "off"."""
     events: Switch = False
-    """Whether to record each loss, recovery, timeout and drop."""
+    """Whether to record each recovery, timeout and drop, and other events."""

@@ -28,6 +28,7 @@ class Number(_Record):
     low: float | None
     """Lower end of the 95 % interval of the median; null with fewer than six repetitions."""
     high: float | None
+    """Upper end of that interval; null with fewer than six repetitions."""
     runs: int
     """Number of repetitions."""
 
@@ -56,6 +57,7 @@ class CaseResult(_Record):
     distance_low: float | None
     """Lower end of the 95 % interval of the distance to the limit, positive where the claim holds."""
     distance_high: float | None
+    """Upper end of that interval."""
     references: dict[str, Number]
     """Value of each reference in the candidate's place, by its name."""
 

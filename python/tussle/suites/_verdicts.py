@@ -209,7 +209,9 @@ def limit_words(claim: Claim, rivals: list[str]) -> str:
         times = f"{claim.margin:g} times " if claim.margin != 1 else ""
         sign = "+" if claim.relation == "<" else "-"
         slack = f" {sign} {claim.slack:g}" if claim.slack else ""
-        whose = f"its own in {rivals[0]}" if claim.against else f"that of {' or '.join(rivals)}"
+        whose = (
+            f"its own value in the test {rivals[0]}" if claim.against else f"that of {' or '.join(rivals)}"
+        )
         parts.append(f"{times}{whose}{slack}")
     whichever = ", whichever is more lenient" if len(parts) + len(rivals) > 2 else ""  # noqa: PLR2004 (a bound or rivals)
     return f"{words} {', or '.join(parts)}{whichever}"

@@ -285,7 +285,8 @@ def load_space(within: Path | None, flow_tables: int) -> Space:
     """Return the default space with the keys of a file in place of its own.
 
     `flow_tables` is the number of tables of flows; the default's keys of further ones are left out. Raises
-    TussleError when the file cannot be read, a range is none, or nothing varies.
+    TussleError when the file cannot be read, a range is invalid, or nothing
+    varies.
     """
     text = files("tussle.worst").joinpath("default.toml").read_text("utf-8")
     flat = {

@@ -37,7 +37,7 @@ def summary(result: Result) -> list[str]:
     sentences = [opening, rarity_words(result)]
     matters = [f"{row.key} = {row.simplest}" for row in result.rows if row.matters]
     if matters:
-        sentences.append(f"It needs {', '.join(matters)}; everything else is plain.")
+        sentences.append(f"It needs {', '.join(matters)}; all other settings have plain values.")
     else:
         sentences.append("It needs nothing unusual: the plain scenario shows it.")
     others = [f"{each.label} {value_words(each.badness.median, unit)}" for each in result.compared[1:]]

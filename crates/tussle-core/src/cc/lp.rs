@@ -12,7 +12,7 @@
 //! millisecond in 32 bits. From 2^29 on, seven of eight offsets, the smoothed delay loses its upper bits and
 //! is below every threshold: the flow is Reno. Below 2^29 the first delay is an indication; after it the
 //! threshold is tens of thousands of seconds away for most offsets, and the flow is Reno with a halved first
-//! window. Departs: see docs/deviations/lp.toml (2 entries).
+//! window. Departs: see docs/deviations/lp.toml (3 entries).
 
 use super::{CongestionControl, Control, Entry, Needs};
 use crate::net::packet::timestamp_ms;

@@ -66,7 +66,7 @@ pub struct Host {
     /// Largest number of packets in a queue `pfifo_fast` (Linux: `txqueuelen` of the device).
     pub txqueuelen: u32,
     /// Largest amount of a flow's memory in the queue and the device of its sender, unless the sender paces (Linux:
-    /// `tcp_limit_output_bytes`); `None`: the sender does not look (Linux before 3.6).
+    /// `tcp_limit_output_bytes`); `None`: no limit (Linux before 3.6).
     pub limit_output_bytes: Option<u64>,
     /// Whether the host offloads segmentation (Linux: TSO, GSO): its TCP sends bursts of up to 64 kB; and whether it merges
     /// consecutive packets that arrive at the same instant (Linux: GRO).

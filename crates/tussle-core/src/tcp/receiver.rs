@@ -396,7 +396,7 @@ impl Receiver {
         }
     }
 
-    /// Processes that the application reads all packets from `prior_next` on, as soon as they arrive. `is_pushed`: the last
+    /// Processes the application's reading of all packets from `prior_next` on, when they arrive. `is_pushed`: the last
     /// one carries the push flag.
     #[inline(never)]
     fn read(&mut self, prior_next: u32, is_pushed: bool, now: Time, out: &mut Outbox) {
