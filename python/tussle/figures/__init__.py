@@ -13,7 +13,16 @@ from importlib import import_module
 import polars as pl
 
 from tussle.errors import TussleError
-from tussle.figures._cells import SHARE, Shades, are_means, cell_table, in_cell, shades, sides_in_words
+from tussle.figures._cells import (
+    SHARE,
+    Shades,
+    are_means,
+    cell_table,
+    first_in_words,
+    in_cell,
+    shades,
+    sides_in_words,
+)
 from tussle.figures._figure import Beside, Chart, Figure, Outliers, View
 from tussle.figures._palette import SHARES, algorithm_colour, ink_on, share_colour
 from tussle.figures._save import FORMATS, library, save, svg
@@ -46,6 +55,7 @@ __all__ = [
     "are_means",
     "cell_table",
     "draw",
+    "first_in_words",
     "flows_in_words",
     "in_cell",
     "ink_on",
