@@ -39,7 +39,9 @@ def draw(tables: Tables, view: View) -> Chart:
     if view.point is not None:
         cells = cells.filter(pl.col("point") == view.point)
     if cells.is_empty():
-        raise TussleError("this dataset does not compare pairs; a matrix needs runs of two flows each.")
+        raise TussleError(
+            "this dataset does not compare pairs; a matrix needs runs of two flows each, or of two sides"
+        )
     metric = view.metric or SHARE
     look = shades(tables, cells, metric)
     found = [_matrix(part, look, metric) for part in cells.partition_by("slice", maintain_order=True)]

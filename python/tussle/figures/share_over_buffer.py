@@ -27,14 +27,14 @@ def draw(tables: Tables, view: View) -> Chart:
         shown = shown.filter(pl.col("point") == view.point)
     if shown.is_empty():
         raise TussleError(
-            "this dataset has no shares over buffers; they need runs of two flows each and a limited queue."
+            "this dataset has no shares over buffers; they need runs of two flows each and a limited queue"
         )
     of_first = first_in_words(pairs(tables))
     names = shown.select("pair", "first").unique(maintain_order=True)
     if len(names) > _MOST_PAIRS:
         raise TussleError(
             f"this dataset has {len(names)} pairs of algorithms, too many for one figure of shares over "
-            f"buffers; choose at most {_MOST_PAIRS}, or draw the matrix."
+            f"buffers; choose at most {_MOST_PAIRS}, or draw the matrix"
         )
     chart = alt.Chart(inline(shown.drop("point", "first")))
     scale = alt.Scale(type="log", nice=False, padding=8)
