@@ -1,5 +1,6 @@
 """Rules of the project that linters do not check."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -85,3 +86,20 @@ def test_a_scenario_does_not_call_the_simulator():
     scenario = (CODE / "tussle" / "scenario").glob("*.py")
     calling = [file.name for file in scenario if re.search(r"\b_core\b", file.read_text("utf-8"))]
     assert calling == []
+
+
+def _end(message: ast.expr) -> str:
+    """Return the last literal part of a message."""
+    match message:
+        case ast.Constant(str(text)):
+            return text
+        case ast.JoinedStr([*_, last]):
+            return _end(last)
+    return ""
+
+
+def test_no_error_message_ends_with_a_full_stop():
+    for file in CODE.rglob("*.py"):
+        calls = [node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Call)]
+        errors = [call for call in calls if call.args and ast.unparse(call.func) == "TussleError"]
+        assert [(file, call.lineno) for call in errors if _end(call.args[0]).endswith(".")] == []

@@ -7,7 +7,7 @@ from typing import Any
 import typer.main
 
 from tussle.cli import app
-from tussle.cli._help import subcommands
+from tussle.cli._help import metavar, subcommands, usage_of
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ def _with_inner(name: str, command: Any) -> Iterator[Described]:
     arguments = [param for param in command.params if param.param_type_name == "argument"]
     options = [param for param in command.params if param.param_type_name == "option"]
     inner = subcommands(command)
-    words = [name, *(["COMMAND"] if inner else [_usage(param) for param in arguments])]
+    words = [name, *(["COMMAND"] if inner else [usage_of(param) for param in arguments])]
     usage = " ".join([*words, *(["[OPTIONS]"] if options else [])])
     parameters = [
-        *(Parameter(_metavar(param), param.help or "", "", is_literal=False) for param in arguments),
+        *(Parameter(metavar(param), param.help or "", "", is_literal=False) for param in arguments),
         *(_option(param) for param in options),
     ]
     yield Described(name, usage, command.help or "", parameters)
@@ -55,18 +55,9 @@ def _with_inner(name: str, command: Any) -> Iterator[Described]:
         yield from _with_inner(f"{name} {each}", inner[each])
 
 
-def _usage(param: Any) -> str:
-    repeated = "" if param.nargs == 1 else "..."
-    return _metavar(param) + repeated if param.required else f"[{_metavar(param)}{repeated}]"
-
-
-def _metavar(param: Any) -> str:
-    return param.metavar or param.name.upper()
-
-
 def _option(param: Any) -> Parameter:
     flags = "/".join([", ".join(param.opts), *param.secondary_opts])
-    spelling = flags if param.is_flag else f"{flags} {_metavar(param)}"
+    spelling = flags if param.is_flag else f"{flags} {metavar(param)}"
     if isinstance(param.show_default, str):
         return Parameter(spelling, param.help or "", param.show_default, is_literal=False)
     if param.secondary_opts:

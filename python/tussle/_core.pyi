@@ -34,6 +34,12 @@ def capture(run_json: str, most: int, own: Mapping[str, Loaded] = {}) -> dict[st
     Raises the exceptions of [`execute`], and ValueError if the capture has more than `most` packets.
     """
 
+def log_queue(run_json: str, link: str, most: int, own: Mapping[str, Loaded] = {}) -> dict[str, ArrowTable]:
+    """Simulate a run; return the tables of [`execute`] and the table queue, a log of the packets of one link.
+
+    Raises the exceptions of [`execute`], and ValueError if the log has more than `most` rows.
+    """
+
 def check(run_json: str, own: Mapping[str, Loaded] = {}) -> None:
     """Raise ValueError, with an explanation, if the simulator cannot execute the run."""
 

@@ -1,5 +1,6 @@
 """`tussle matrix --flows`: several flows of one algorithm against several of another."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ from plausible import by_hand, flow_row, run_row
 from tussle.answers import Summary
 from tussle.errors import TussleError
 from tussle.experiment import pairs
+from tussle.figures import cell_table, draw
 from tussle.metrics import REGISTRY
+from tussle.report._matrix import quantities
 
 
 def test_each_side_is_a_table_with_a_count():
@@ -41,6 +44,42 @@ def test_a_reno_flow_that_joins_four_gets_about_a_fifth(tmp_path: Path):
     assert shares.filter(flow=4)["share"].median() == pytest.approx(1 / 5, abs=0.03)
     assert min(REGISTRY["jain"].compute(dataset)["jain_index"].to_list()) > 0.97
     assert "4 reno flows and 1 that starts later" in Summary(dataset).answer
+
+
+def test_figures_and_reports_name_the_mean_of_the_first_side(tmp_path: Path):
+    of_first = "share of the first side (mean of a flow)"
+    dataset = tussle.matrix(
+        "reno",
+        profile="dsl",
+        flows="2x1",
+        duration="12 s",
+        stagger="2 s",
+        settings={"path.queue.limit": ["0.5 bdp", "1 bdp"]},
+        output=tmp_path / "d",
+        workers=1,
+    )
+    for figure in ("matrix", "share_over_buffer"):
+        words = json.dumps(draw(figure, dataset).to_dict())
+        assert of_first in words
+        assert "first flow" not in words.replace("2 first flows", "")
+    shown = quantities(dataset, cell_table(dataset))
+    middles = {each.ends[1] for each in shown if each.of_both}
+    assert middles == {"fair", "of the first side (mean of a flow)"}
+
+
+def test_the_flow_with_the_shorter_round_trip_time_gets_more(tmp_path: Path):
+    """Reno's window grows by a packet in each RTT, and the rate is the window divided by the RTT."""
+    dataset = tussle.matrix(
+        "reno",
+        profile="dsl",
+        rtt="20ms,80ms",
+        duration="60 s",
+        stagger="5 s",
+        output=tmp_path / "d",
+        workers=1,
+    )
+    rows = REGISTRY["share"].compute(dataset).sort("run", "flow")
+    assert rows.filter(flow=0)["share"].min() > 0.6
 
 
 @pytest.mark.parametrize("flows", ["4", "0x1", "axb", "4x1x1", "", "-1x2"])

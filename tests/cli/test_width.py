@@ -76,6 +76,12 @@ def test_help_fits_and_cuts_no_word(in_terminal, monkeypatch, command: tuple[str
     assert cut(narrow, in_terminal(*command, "--help").out) == set()
 
 
+def test_usage_has_brackets_around_what_can_be_left_out_only(in_terminal):
+    usages = [in_terminal(name, "--help").out.split("\n")[1] for name in ("compare", "run", "list")]
+    shown = [usage.split("[OPTIONS]")[1].strip() for usage in usages]
+    assert shown == ["A [B]", "SCENARIO...", "[LIST]"]
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_paragraphs_of_help_fill_their_lines(in_terminal, command: tuple[str, ...]):
     """A line ends where the next word does not fit, or where the paragraph does."""

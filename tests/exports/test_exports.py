@@ -62,6 +62,9 @@ IPERF3_LINES = {
 """Two seconds of a flow after one that was omitted, as iperf 3.9 writes them."""
 
 
+_WHAT_OF_FORMAT = {"flent": "flow", "iperf3": "flow", "pcapng": "packets", "mahimahi": "queue-log"}
+
+
 @pytest.fixture
 def folder() -> Path:
     return measured().folder
@@ -171,7 +174,7 @@ def test_names_of_tables_and_metrics_and_flow_are_different():
 
 def test_the_same_dataset_gives_the_same_bytes(tussle_, folder: Path, tmp_path: Path):
     for name, format_ in [(name, chosen) for name, chosen in FORMATS.items() if name != "parquet"]:
-        what = {"flent": "flow", "iperf3": "flow", "pcapng": "packets"}.get(name, "rtt")
+        what = _WHAT_OF_FORMAT.get(name, "rtt")
         files = [tmp_path / f"{once}{format_.suffix}" for once in ("once", "again")]
         for file in files:
             assert tussle_("export", folder, what, "--format", name, "-o", file).status == 0
@@ -185,7 +188,7 @@ def test_the_same_dataset_gives_the_same_bytes(tussle_, folder: Path, tmp_path: 
         (["goodput", "--format", "xlsx"], '--format: unknown format "xlsx"; '),
         (
             ["goodput", "-o", "x.xlsx"],
-            "x.xlsx ends in none of .csv, .parquet, .json, .tex, .flent.gz, .pcapng; ",
+            "x.xlsx ends in none of .csv, .parquet, .json, .tex, .flent.gz, .pcapng, .log; ",
         ),
         (["goodput", "-o", "nowhere/x.csv"], "cannot write nowhere/x.csv: there is no folder nowhere; "),
         (

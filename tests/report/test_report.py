@@ -81,6 +81,17 @@ def test_the_summary_counts_pairs_and_names_the_algorithm_that_yields(tmp_path: 
     )
 
 
+def test_the_second_sentence_of_the_summary_begins_with_a_capital(tmp_path: Path):
+    """38 % in one run and 48 % in the other: whether reno shares fairly with itself is unclear."""
+    fair = {("reno", "cubic"): (48.0, 46.0), ("cubic", "cubic"): (48.0, 46.0)}
+    both = [shared({**fair, ("reno", "reno"): (x, 95 - x)}) for x in (36.0, 46.0)]
+    shift = [(pl.col("run") + 3 * i).cast(pl.UInt32) for i in range(2)]
+    runs = [part.runs.with_columns(shift[i], repetition=pl.lit(i, pl.UInt32)) for i, part in enumerate(both)]
+    flows = [part.flows.with_columns(shift[i]) for i, part in enumerate(both)]
+    repeated = replace(both[0], runs=pl.concat(runs), flows=pl.concat(flows))
+    assert answer(repeated, tmp_path).endswith(". Whether reno shares fairly with itself is unclear.")
+
+
 def test_the_summary_states_that_the_verdict_depends_on_the_order(tmp_path: Path):
     pairs = {("illinois", "yeah"): (50.0, 50.0), ("yeah", "illinois"): (10.0, 85.0)}
     assert "depends on which starts first" in answer(shared(pairs), tmp_path)

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+import tussle
 from plausible import PlausibleDataset, by_hand, flow_row, matrix, run_row
 from tussle.catalog import catalog
 from tussle.report import write
@@ -454,6 +455,24 @@ def test_nothing_is_wider_than_a_phone(page: Page, file: Path):
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     page.click('.matrix a[href="#pair-reno-reno"]')
     page.wait_for_selector("#pair-reno-reno .chart svg.marks")
+
+
+def test_a_legend_of_many_flows_is_not_wider_than_a_phone(page: Page, tmp_path: Path):
+    """Six names such as "westwood (second-1)" do not fit in three columns."""
+    many = tussle.matrix(
+        "westwood",
+        profile="dsl",
+        flows="4x2",
+        duration="3 s",
+        stagger="1 s",
+        repetitions=1,
+        output=tmp_path / "many",
+        workers=1,
+    )
+    page.set_viewport_size(PHONE)  # pyright: ignore[reportArgumentType]
+    opened(page, write(many, tmp_path / "report.html"), "#pair-westwood-westwood")
+    page.locator(".detail.shown .chart").last.locator("svg.marks").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_screen_readers_get_a_name_for_every_control(page: Page, file: Path):

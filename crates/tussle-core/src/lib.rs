@@ -13,6 +13,7 @@ pub mod table;
 pub mod tcp;
 pub mod util;
 
+pub use net::path::QueueLog;
 pub use record::Histogram;
 pub use run::Run;
 pub use run::check::RunError;

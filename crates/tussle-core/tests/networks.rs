@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use tussle_core::net::path::{ArqSpec, DelaySpec, ElementKind, LinkSpec};
 use tussle_core::run::{FlowSpec, Sampling};
-use tussle_core::{Outcome, Run};
+use tussle_core::table::Table;
+use tussle_core::{Outcome, QueueLog, Run, Simulation};
 
 use common::network::{NS_PER_MS, NS_PER_S, PACKET_BYTES, element, synchronised};
-use common::random::{clean_run, outcome, run};
+use common::random::{clean_run, outcome, outcome_of, run};
 use common::tables::{counts, labels, maybe_quantities, quantities};
 
 /// Indices of rows by link or flow, in the order of the table.
@@ -185,6 +186,34 @@ fn recorded(run: &Run, sampling: Sampling, events: bool) -> Run {
     run
 }
 
+/// Simulates a run with a log of a link; `None` if the run is refused or too long.
+fn logged_outcome(run: &Run, link: &str) -> Option<(Outcome, Table)> {
+    let log = QueueLog::new(link);
+    Simulation::new(run).ok()?;
+    let simulation = Simulation::builder(run).queue_log(&log).build().expect("every link can be logged");
+    outcome_of(simulation).map(|outcome| (outcome, log.table()))
+}
+
+/// At the end of the run the log has every packet that arrived at the link, every packet that the queue dropped, and
+/// every packet and byte that was transmitted. Time does not run backwards, and no packet leaves before it arrives.
+fn check_log(link: &str, end_ns: u64, outcome: &Outcome, log: &Table) -> Result<(), TestCaseError> {
+    let (times, arrivals) = (counts(log, "time_ns"), counts(log, "arrival_ns"));
+    let (events, sizes) = (labels(log, "event"), counts(log, "size_bytes"));
+    prop_assert!(times.is_sorted());
+    prop_assert!(times.iter().zip(&arrivals).all(|(at, arrival)| at >= arrival));
+    let sizes_of = |event: &str| -> Vec<u64> {
+        let rows = (0..times.len()).filter(|&row| events[row] == event && times[row] <= end_ns);
+        rows.map(|row| sizes[row]).collect()
+    };
+    let last = labels(&outcome.links, "link").iter().rposition(|name| name == link).expect("a link has rows");
+    let of = |name| counts(&outcome.links, name)[last];
+    prop_assert_eq!(sizes_of("arrival").len() as u64, of("arrived_packets"));
+    prop_assert_eq!(sizes_of("drop").len() as u64, of("dropped_packets"));
+    prop_assert_eq!(sizes_of("departure").len() as u64, of("delivered_packets"));
+    prop_assert_eq!(sizes_of("departure").iter().sum::<u64>(), of("delivered_bytes"));
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -235,6 +264,20 @@ proptest! {
             .map(|outcome| outcome.flows)
             .collect();
         prop_assert!(flows.windows(2).all(|pair| pair[0] == pair[1]));
+    }
+
+    #[test]
+    fn a_queue_log_changes_nothing_and_counts_what_its_link_counts(
+        run in run(),
+        place in any::<prop::sample::Index>(),
+    ) {
+        let links: Vec<_> = run.elements.iter().filter(|element| element.kind.is_link()).collect();
+        prop_assume!(!links.is_empty());
+        let link = &place.get(&links).name;
+        if let Some((logged, log)) = logged_outcome(&run, link) {
+            check_log(link, run.duration_ns, &logged, &log)?;
+            prop_assert_eq!(Some(logged), outcome(&run));
+        }
     }
 
     #[test]

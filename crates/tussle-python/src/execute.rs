@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use tussle_core::cc::CongestionControl;
 use tussle_core::run::FlowSpec;
-use tussle_core::{Capture, Outcome, Progress, Run, Simulation, Violation};
+use tussle_core::{Capture, Outcome, Progress, QueueLog, Run, Simulation, Violation};
 
 use crate::arrow::ArrowTable;
 use crate::own::{Ledger, LoadedByFlow, OwnAlgorithm, costs};
@@ -29,7 +29,7 @@ const SLICE_EVENTS_IN_PYTHON: u64 = 1_000;
 #[pyo3(signature = (run_json, own=LoadedByFlow::new()))]
 #[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over what it extracted")]
 pub(crate) fn check(py: Python<'_>, run_json: &str, own: LoadedByFlow) -> PyResult<()> {
-    Prepared::new(py, run_json, None, &own).map(drop)
+    Prepared::new(py, run_json, Observers::default(), &own).map(drop)
 }
 
 /// Return the names of the elements and flows of a run that use random numbers.
@@ -51,7 +51,7 @@ pub(crate) fn execute(
     run_json: &str,
     own: LoadedByFlow,
 ) -> PyResult<BTreeMap<&'static str, ArrowTable>> {
-    simulate(py, Prepared::new(py, run_json, None, &own)?, &|| Ok(()))
+    simulate(py, Prepared::new(py, run_json, Observers::default(), &own)?, &|| Ok(()))
 }
 
 /// Simulate a run; return its tables and the table `packets`, a packet capture at the hosts.
@@ -73,10 +73,39 @@ pub(crate) fn capture(
         }
         _ => Ok(()),
     };
-    let mut tables = simulate(py, Prepared::new(py, run_json, Some(&capture), &own)?, &within)?;
+    let observers = Observers { capture: Some(&capture), ..Observers::default() };
+    let mut tables = simulate(py, Prepared::new(py, run_json, observers, &own)?, &within)?;
     within()?;
     let packets = capture.table();
     tables.insert(packets.name, packets.try_into()?);
+    Ok(tables)
+}
+
+/// Simulate a run; return its tables and the table `queue`, a log of the packets of one link.
+///
+/// Raises `ValueError` if the log has more than `most` rows.
+#[pyfunction]
+#[pyo3(signature = (run_json, link, most, own=LoadedByFlow::new()))]
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over what it extracted")]
+pub(crate) fn log_queue(
+    py: Python<'_>,
+    run_json: &str,
+    link: &str,
+    most: usize,
+    own: LoadedByFlow,
+) -> PyResult<BTreeMap<&'static str, ArrowTable>> {
+    let log = QueueLog::new(link);
+    let within = || match log.rows() {
+        rows if rows > most => {
+            Err(PyValueError::new_err(format!("the log of {link} has more than {most} rows")))
+        }
+        _ => Ok(()),
+    };
+    let observers = Observers { queue_log: Some(&log), ..Observers::default() };
+    let mut tables = simulate(py, Prepared::new(py, run_json, observers, &own)?, &within)?;
+    within()?;
+    let queue = log.table();
+    tables.insert(queue.name, queue.try_into()?);
     Ok(tables)
 }
 
@@ -111,6 +140,13 @@ fn simulate(
     tables.map(|table| Ok((table.name, table.try_into()?))).collect()
 }
 
+/// What observes the packets of a simulation.
+#[derive(Clone, Copy, Default)]
+struct Observers<'a> {
+    capture: Option<&'a Capture>,
+    queue_log: Option<&'a QueueLog>,
+}
+
 /// A simulation and the ledgers of its algorithms that are written in Python.
 struct Prepared {
     simulation: Simulation,
@@ -121,7 +157,7 @@ impl Prepared {
     fn new(
         py: Python<'_>,
         run_json: &str,
-        capture: Option<&Capture>,
+        observers: Observers<'_>,
         own: &LoadedByFlow,
     ) -> PyResult<Prepared> {
         let run: Run =
@@ -135,8 +171,11 @@ impl Prepared {
             Some(Box::new(algorithm) as Box<dyn CongestionControl>)
         };
         let mut builder = Simulation::builder(&run).algorithms(&mut make);
-        if let Some(capture) = capture {
+        if let Some(capture) = observers.capture {
             builder = builder.capture(capture);
+        }
+        if let Some(log) = observers.queue_log {
+            builder = builder.queue_log(log);
         }
         let simulation = builder.build();
         if let Some(error) = refused {

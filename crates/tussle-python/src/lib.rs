@@ -18,7 +18,7 @@ mod _core {
     #[pymodule_export]
     use crate::catalog::catalog;
     #[pymodule_export]
-    use crate::execute::{InvariantViolation, capture, check, execute, random_parts};
+    use crate::execute::{InvariantViolation, capture, check, execute, log_queue, random_parts};
     #[pymodule_export]
     use crate::gym::Worlds;
     #[pymodule_export]

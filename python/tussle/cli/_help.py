@@ -21,7 +21,24 @@ def _as_written(params: list[Any]) -> list[Any]:
         shown = None if is_bare else param.metavar or "TEXT"
         param.display_type_rich = _constant(shown)
         param._get_number_range_help_str = _constant(None)
+        if param.param_type_name == "argument":
+            param.get_usage_pieces = _usage_pieces(param)
     return params
+
+
+def metavar(param: Any) -> str:
+    """Return what stands for the value of a parameter."""
+    return param.metavar or param.name.upper()
+
+
+def usage_of(argument: Any) -> str:
+    """Return an argument as a usage line shows it: in brackets if it is optional, with dots if it repeats."""
+    shown = metavar(argument) + ("" if argument.nargs == 1 else "...")
+    return shown if argument.required else f"[{shown}]"
+
+
+def _usage_pieces(argument: Any) -> Callable[[Any], list[str]]:
+    return lambda _context: [usage_of(argument)]
 
 
 def _in_paragraphs(text: str | None) -> str | None:

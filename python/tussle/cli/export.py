@@ -7,16 +7,23 @@ from typing import Annotated
 import typer
 
 import tussle
-from tussle.cli._capture import Capture, run_packets
+from tussle.cli._capture import Repetition, run_packets, run_queue_log
 from tussle.cli._options import folder_of
 from tussle.cli._terminal import say
 from tussle.errors import TussleError
+from tussle.scenario.bottleneck import BOTTLENECK
 
 _FLOW = "flow"
 """Argument for the export of one flow over time."""
 _PACKETS = "packets"
 """Argument for the export of a capture of one run."""
-_DEFAULT_OUTPUTS = {_FLOW: Path("flow.flent.gz"), _PACKETS: Path("packets.pcapng")}
+_QUEUE_LOG = "queue-log"
+"""Argument for the export of the packets of one link in one run."""
+_DEFAULT_OUTPUTS = {
+    _FLOW: Path("flow.flent.gz"),
+    _PACKETS: Path("packets.pcapng"),
+    _QUEUE_LOG: Path("queue-log.log"),
+}
 """Default files, which decide the format."""
 
 
@@ -32,10 +39,10 @@ def export(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="TABLE|METRIC|flow|packets",
+            metavar="TABLE|METRIC|flow|packets|queue-log",
             help="A table (runs, flows, samples, links or events); a metric from `tussle list metrics`; "
-            "`flow`, one flow over time for flent and iperf3; or `packets`, a capture of a simulated run for "
-            "Wireshark.",
+            "`flow`, one flow over time for flent and iperf3; `packets`, a capture of a simulated run for "
+            "Wireshark; or `queue-log`, the packets of one link in a simulated run for mahimahi's graphs.",
         ),
     ],
     *,
@@ -43,8 +50,8 @@ def export(
         str | None,
         typer.Option(
             "--format",
-            metavar="csv|parquet|json|latex|flent|iperf3|pcapng",
-            help="Format; flent and iperf3 for `flow`, pcapng for `packets`.",
+            metavar="csv|parquet|json|latex|flent|iperf3|pcapng|mahimahi",
+            help="Format; flent and iperf3 for `flow`, pcapng for `packets`, mahimahi for `queue-log`.",
             show_default="by the name of FILE, else csv",
         ),
     ] = None,
@@ -65,7 +72,8 @@ def export(
         ),
     ] = False,
     run: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Number of the run, for `flow` and `packets`.")
+        int,
+        typer.Option(metavar="N", min=0, help="Number of the run, for `flow`, `packets` and `queue-log`."),
     ] = 0,
     flow: Annotated[
         int, typer.Option(metavar="N", min=0, help="Number of the flow in its run, for `flow`.")
@@ -73,22 +81,27 @@ def export(
     at: Annotated[
         str, typer.Option(metavar="sender|receiver", help="The hosts that capture, for `packets`.")
     ] = "sender",
+    link: Annotated[
+        str, typer.Option(metavar="NAME", help="The link, for `queue-log`; the table `links` names them.")
+    ] = BOTTLENECK,
     execute: Annotated[
         bool,
         typer.Option(
             "--execute-algorithms",
-            help="For `packets`: execute the Python files of the run's algorithms, if they are the files "
-            "that the dataset was made with.",
+            help="For `packets` and `queue-log`: execute the Python files of the run's algorithms, if they "
+            "are the files that the dataset was made with.",
         ),
     ] = False,
 ) -> None:
-    """Export a table, a metric, a flow or the packets of a run of a dataset into a file."""
+    """Export a table, a metric, a flow, or the packets of a run or of a link, into a file."""
     from tussle.exports import (
         FLOW_FORMATS,
         PACKET_FORMATS,
+        QUEUE_LOG_FORMATS,
         TABLE_FORMATS,
         FlowFormat,
         PacketFormat,
+        QueueLogFormat,
         exported_table,
         flow_series,
         format_of,
@@ -98,7 +111,11 @@ def export(
 
     chosen = format_of(format_, output or _DEFAULT_OUTPUTS.get(what))
     file = output or Path(f"{what}{chosen.suffix}")
-    allowed = {_FLOW: list(FLOW_FORMATS), _PACKETS: list(PACKET_FORMATS)}.get(what, list(TABLE_FORMATS))
+    allowed = {
+        _FLOW: list(FLOW_FORMATS),
+        _PACKETS: list(PACKET_FORMATS),
+        _QUEUE_LOG: list(QUEUE_LOG_FORMATS),
+    }.get(what, list(TABLE_FORMATS))
     if chosen.name not in allowed:
         kinds = " or ".join([", ".join(allowed[:-1]), allowed[-1]] if allowed[:-1] else allowed)
         raise TussleError(
@@ -108,7 +125,9 @@ def export(
     if isinstance(chosen, FlowFormat):
         content = flow_series(dataset, run, flow)
     elif isinstance(chosen, PacketFormat):
-        content = run_packets(dataset, run, Capture(at, executes_files=execute))
+        content = run_packets(Repetition(dataset, run, executes_files=execute), at)
+    elif isinstance(chosen, QueueLogFormat):
+        content = run_queue_log(Repetition(dataset, run, executes_files=execute), link)
     else:
         content = summary_table(dataset, what) if summary else exported_table(dataset, what)
     whole_file(file, functools.partial(chosen.write, content))

@@ -56,8 +56,8 @@ def matrix(
         str | None,
         typer.Option(
             metavar="TIME[,TIME]",
-            help="The round-trip time of the path, or those of the first and of the second flow, such as "
-            "20ms,80ms.",
+            help="The round-trip time of the path, or those of the first and of the second algorithm's "
+            "flows, such as 20ms,80ms.",
             show_default="the profile's",
         ),
     ] = None,
@@ -68,7 +68,9 @@ def matrix(
             help="The numbers of flows of the first and of the second algorithm, such as 4x1.",
         ),
     ] = "1x1",
-    stagger: Annotated[str, typer.Option(metavar="TIME", help="Delay of the second flow's start.")] = "10 s",
+    stagger: Annotated[
+        str, typer.Option(metavar="TIME", help="Delay of the start of the second algorithm's flows.")
+    ] = "10 s",
     duration: Annotated[
         str | None,
         typer.Option(
@@ -92,7 +94,7 @@ def matrix(
     order: RunOrder = "points",
     as_json: AsJson = False,
 ) -> None:
-    """Compare every pair of algorithms, in both orders: one flow starts, the other joins later."""
+    """Compare every pair of algorithms, in both orders: flows of one start, those of the other join."""
     choose_json(as_json=as_json)
     chosen_engine = engine_of(engine, KernelChoice(machine, kernel, modules, network, hosts))
     planned = pairs(

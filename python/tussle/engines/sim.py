@@ -14,8 +14,8 @@ from tussle.errors import TussleError
 from tussle.own_algorithms import load, user_traceback
 
 MAX_PACKETS = 3_000_000
-"""Largest number of packets in one capture, at both ends together: half a gigabyte of memory, or a minute of
-100 Mbit/s.
+"""Largest number of packets in one capture, at both ends together, and of rows in the log of a queue: half a
+gigabyte of memory, or a minute of 100 Mbit/s.
 """
 
 
@@ -52,6 +52,13 @@ class SimEngine:
         Raises what `execute` does, and TussleError when there are more than `MAX_PACKETS`.
         """
         return _tables(run, lambda run_json, own: _core.capture(run_json, MAX_PACKETS, own))
+
+    def log_queue(self, run: Mapping[str, Any], link: str) -> dict[str, pl.DataFrame]:
+        """Simulate a run and log every packet at the queue of a link: the tables of `execute`, and `queue`.
+
+        Raises what `execute` does, and TussleError when the log has more than `MAX_PACKETS` rows.
+        """
+        return _tables(run, lambda run_json, own: _core.log_queue(run_json, link, MAX_PACKETS, own))
 
 
 def _tables(run: Mapping[str, Any], simulate: Callable[..., dict[str, Any]]) -> dict[str, pl.DataFrame]:

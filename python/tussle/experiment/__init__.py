@@ -120,11 +120,12 @@ def matrix(
     seed: int | None = None,
     **execution: Unpack[Execution],
 ) -> "Dataset":
-    """Compare every pair of algorithms, in both orders: one flow starts, the other joins `stagger` later.
+    """Compare every pair of algorithms, in both orders: flows of one start, those of the other join.
 
     `algorithms` are names, groups such as "linux13", and classes. `rtt` replaces the round-trip time of the
-    profile; two are those of the first and of the second flow. `flows` are the numbers of flows of the first
-    and of the second algorithm, like "4x1" or (4, 1): verdicts then compare the mean goodputs of a flow.
+    profile; two are those of the first and of the second algorithm's flows. `flows` are the numbers of flows
+    of the first and of the second algorithm, like "4x1" or (4, 1): verdicts then compare the mean goodputs of
+    a flow. The second algorithm's flows start `stagger` after the first's.
     Without a `duration`, runs last long enough for flows on the path to converge. The other arguments are
     those of `run`. Raises TussleError for mistakes.
     """

@@ -10,9 +10,11 @@ from tussle.exports._formats import (
     FLOW_FORMATS,
     FORMATS,
     PACKET_FORMATS,
+    QUEUE_LOG_FORMATS,
     TABLE_FORMATS,
     FlowFormat,
     PacketFormat,
+    QueueLogFormat,
     TableFormat,
     format_of,
 )
@@ -20,17 +22,21 @@ from tussle.exports._headers import header_bytes
 from tussle.exports._tables import WHATS, exported_table, summary_table
 from tussle.exports.flent import read_flent
 from tussle.exports.iperf3 import read_iperf3
+from tussle.exports.mahimahi import QueueLog
 from tussle.exports.pcapng import RunPackets
 
 __all__ = [
     "FLOW_FORMATS",
     "FORMATS",
     "PACKET_FORMATS",
+    "QUEUE_LOG_FORMATS",
     "TABLE_FORMATS",
     "WHATS",
     "FlowFormat",
     "FlowSeries",
     "PacketFormat",
+    "QueueLog",
+    "QueueLogFormat",
     "RunPackets",
     "TableFormat",
     "exported_table",

@@ -14,6 +14,7 @@ from tussle.exports._flow import FlowSeries
 from tussle.exports.flent import write_flent
 from tussle.exports.iperf3 import write_iperf3
 from tussle.exports.latex import write_latex
+from tussle.exports.mahimahi import QueueLog, write_mahimahi
 from tussle.exports.pcapng import RunPackets, write_pcapng
 
 
@@ -42,6 +43,15 @@ class PacketFormat:
     name: str
     suffix: str
     write: Callable[[RunPackets, Path], None]
+
+
+@dataclass(frozen=True)
+class QueueLogFormat:
+    """A way to write the packets of a link."""
+
+    name: str
+    suffix: str
+    write: Callable[[QueueLog, Path], None]
 
 
 def _write_csv(table: pl.LazyFrame, path: Path) -> None:
@@ -79,10 +89,15 @@ FLOW_FORMATS = {
 PACKET_FORMATS = {"pcapng": PacketFormat("pcapng", ".pcapng", write_pcapng)}
 """Formats of the packets of a run, by name."""
 
-FORMATS = {**TABLE_FORMATS, **FLOW_FORMATS, **PACKET_FORMATS}
+QUEUE_LOG_FORMATS = {"mahimahi": QueueLogFormat("mahimahi", ".log", write_mahimahi)}
+"""Formats of the packets of a link, by name."""
+
+FORMATS = {**TABLE_FORMATS, **FLOW_FORMATS, **PACKET_FORMATS, **QUEUE_LOG_FORMATS}
 
 
-def format_of(name: str | None, path: Path | None) -> TableFormat | FlowFormat | PacketFormat:
+def format_of(
+    name: str | None, path: Path | None
+) -> TableFormat | FlowFormat | PacketFormat | QueueLogFormat:
     """Return the format by its name, else by the suffix of the file's name, else CSV.
 
     Raises TussleError for an unknown name or suffix.

@@ -6,14 +6,22 @@ Each figure is a file of this folder that defines `FIGURE`; the registry is foun
 from __future__ import annotations
 
 import pkgutil
-from difflib import get_close_matches
 from functools import lru_cache
 from importlib import import_module
 
 import polars as pl
 
-from tussle.errors import TussleError
-from tussle.figures._cells import SHARE, Shades, are_means, cell_table, in_cell, shades, sides_in_words
+from tussle.errors import TussleError, unknown
+from tussle.figures._cells import (
+    SHARE,
+    Shades,
+    are_means,
+    cell_table,
+    first_in_words,
+    in_cell,
+    shades,
+    sides_in_words,
+)
 from tussle.figures._figure import Beside, Chart, Figure, Outliers, View
 from tussle.figures._palette import SHARES, algorithm_colour, ink_on, share_colour
 from tussle.figures._save import FORMATS, library, save, svg
@@ -46,6 +54,7 @@ __all__ = [
     "are_means",
     "cell_table",
     "draw",
+    "first_in_words",
     "flows_in_words",
     "in_cell",
     "ink_on",
@@ -89,14 +98,14 @@ def draw(name: str, tables: Tables, view: View | None = None) -> Chart:
     Raises TussleError for an unknown name and for tables that lack what it shows.
     """
     if name not in REGISTRY:
-        raise TussleError(f"there is no figure “{name}”{_nearest(name)}; there are: {', '.join(REGISTRY)}.")
+        raise TussleError(unknown("figure", name, REGISTRY))
     figure, view = REGISTRY[name], view or View()
     _refuse_what_has_no_effect(figure, view)
     for table in figure.needs:
         if not _is_sampled(tables, table):
             raise TussleError(
-                f"this dataset has no {table}, which the figure “{name}” shows; "
-                'run again with --set record.samples="100 ms".'
+                f"this dataset has no {table}, which the figure {name} shows; "
+                'run again with --set record.samples="100 ms"'
             )
     chart = figure.draw(tables, view)
     chart.config = CONFIG
@@ -106,15 +115,13 @@ def draw(name: str, tables: Tables, view: View | None = None) -> Chart:
 def _refuse_what_has_no_effect(figure: Figure, view: View) -> None:
     if view.metric and not figure.metric:
         able = [each.name for each in REGISTRY.values() if each.metric]
-        raise TussleError(f"the figure “{figure.name}” takes no --metric; these do: {', '.join(able)}.")
+        raise TussleError(f"the figure {figure.name} takes no --metric; these do: {', '.join(able)}")
     if view.between_s and figure.of == "dataset":
         able = [each.name for each in REGISTRY.values() if each.of != "dataset"]
-        raise TussleError(
-            f"the figure “{figure.name}” takes no --from and --to; these do: {', '.join(able)}."
-        )
+        raise TussleError(f"the figure {figure.name} takes no --from and --to; these do: {', '.join(able)}")
     if view.beside and figure.of != "several datasets":
         able = [each.name for each in REGISTRY.values() if each.of == "several datasets"]
-        raise TussleError(f"the figure “{figure.name}” takes no --beside; these do: {', '.join(able)}.")
+        raise TussleError(f"the figure {figure.name} takes no --beside; these do: {', '.join(able)}")
 
 
 def is_drawable(name: str, tables: Tables) -> bool:
@@ -131,8 +138,3 @@ def _is_sampled(tables: Tables, table: str) -> bool:
         frame.group_by("run").agg(pl.col("time_s").n_unique()).select(pl.col("time_s").max()).collect().item()
     )
     return times is not None and times > _ROWS_WITHOUT_SAMPLING
-
-
-def _nearest(name: str) -> str:
-    near = get_close_matches(name, REGISTRY, n=1)
-    return f", did you mean “{near[0]}”" if near else ""

@@ -70,6 +70,11 @@ def sides_in_words(cells: pl.DataFrame) -> tuple[str, str]:
     return _side_in_words("first", cells["first_flows"]), _side_in_words("second", cells["second_flows"])
 
 
+def first_in_words(cells: pl.DataFrame) -> str:
+    """Name what the first number of a cell is of: "first flow", or the mean of the first side's flows."""
+    return "first side (mean of a flow)" if are_means(cells) else "first flow"
+
+
 def are_means(cells: pl.DataFrame) -> bool:
     """Return whether any pair has several flows on a side, so that its numbers are means over these."""
     return bool((cells.select(pl.max_horizontal("first_flows", "second_flows")) > 1).to_series().any())

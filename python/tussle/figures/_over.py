@@ -70,17 +70,17 @@ def draw_over(tables: Tables, view: View, over: Over) -> Chart:
     """Draw the goodput of all flows together above Jain's index, a line for each set of algorithms."""
     shown = _lines(tables, over)
     if view.point is not None:
-        raise TussleError(f"a figure over the {over.name} shows all points; leave --point out.")
+        raise TussleError(f"a figure over the {over.name} shows all points; leave --point out")
     if shown["x"].n_unique() < _PAIR:
         raise TussleError(
             f"this dataset has no two values of the {over.name}; give a list of them in the scenario, "
-            f"in {over.key}."
+            f"in {over.key}"
         )
     names = shown["line"].unique(maintain_order=True).to_list()
     if len(names) > _MOST_LINES:
         raise TussleError(
             f"this dataset has {len(names)} sets of flows, too many for one figure over the {over.name}; "
-            f"at most {_MOST_LINES} fit."
+            f"at most {_MOST_LINES} fit"
         )
     x = alt.X("x", type="quantitative", title=over.title, scale=over.scale(shown["x"]))
     x = x.axis(format="~g", labelOverlap=True, values=ticks(shown["x"]))

@@ -37,12 +37,12 @@ def each_point(tables: Tables, view: View, panels: Panels) -> Chart:
         chosen = [(point, run) for point, run in chosen if point == view.point]
     if not chosen:
         raise TussleError(
-            f"there is no point {view.point} in this dataset; it has points 0 to {_last(tables)}."
+            f"there is no point {view.point} in this dataset; it has points 0 to {_last(tables)}"
         )
     if len(chosen) > _MOST_PANELS:
         raise TussleError(
             f"this dataset has {len(chosen)} points, too many for one figure of time series; "
-            f"choose one of 0 to {_last(tables)}."
+            f"choose one of 0 to {_last(tables)}"
         )
     if len(chosen) == 1:
         run = select_runs(tables, [chosen[0][1]])

@@ -111,7 +111,7 @@ def each_value(chosen: Quantity, tables: Tables) -> pl.DataFrame:
 def _known(chosen: Quantity, values: pl.DataFrame) -> pl.DataFrame:
     found = values.drop_nulls("value")
     if found.is_empty():
-        raise TussleError(f"this dataset has no values of the {chosen.words}: {chosen.column} is empty.")
+        raise TussleError(f"this dataset has no values of the {chosen.words}: {chosen.column} is empty")
     return found
 
 

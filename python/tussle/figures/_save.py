@@ -84,12 +84,12 @@ def save(chart: Chart, path: Path | str, file_format: str | None = None) -> Path
     suffix = path.suffix.lower() if file_format is None else f".{file_format}"
     if suffix not in _WRITERS:
         known = ", ".join(_WRITERS)
-        raise TussleError(f"cannot write a figure as {path.name}: give a name that ends in one of {known}.")
+        raise TussleError(f"cannot write a figure as {path.name}: give a name that ends in one of {known}")
     content = _WRITERS[suffix](_drawable(chart))
     try:
         write_whole(path, content)
     except OSError as error:
-        raise TussleError(f"cannot write {path}: {error.strerror}; give another path.") from error
+        raise TussleError(f"cannot write {path}: {error.strerror}; give another path") from error
     return path
 
 

@@ -67,7 +67,7 @@ def refuse_nothing(shown: pl.DataFrame, view: View) -> None:
     if view.between_s and shown.is_empty():
         start_s, end_s = view.between_s
         raise TussleError(
-            f"there are no samples from {start_s:g} s to {end_s:g} s; choose others with --from and --to."
+            f"there are no samples from {start_s:g} s to {end_s:g} s; choose others with --from and --to"
         )
 
 

@@ -26,7 +26,7 @@ def draw(tables: Tables, view: View) -> Chart:
         pl.col("completion_s").round_sig_figs(5),
     )
     if shown.is_empty():
-        raise TussleError(f"no flow of point {view.point} was completed; choose another point.")
+        raise TussleError(f"no flow of point {view.point} was completed; choose another point")
     names = shown["algorithm"].unique(maintain_order=True).to_list()
     legend = alt.Legend(title=None, orient="right", symbolSize=70) if len(names) > 1 else None
     colours = alt.Scale(domain=names, range=[algorithm_colour(name) for name in names])

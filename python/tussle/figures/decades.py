@@ -28,7 +28,7 @@ def draw(tables: Tables, view: View) -> Chart:
         groups = groups.filter(pl.col("point") == view.point)
     if groups.height > _MOST_GROUPS:
         raise TussleError(
-            f"there are {groups.height} points here, and {_MOST_GROUPS} fit; choose one with --point."
+            f"there are {groups.height} points here, and {_MOST_GROUPS} fit; choose one with --point"
         )
     decade = pl.format("{} to {} s", _short("from_s"), _short("to_s")).alias("decade")
     goodput = (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(5).alias("goodput_mbit_per_s")
@@ -39,7 +39,7 @@ def draw(tables: Tables, view: View) -> Chart:
         .select("group", "algorithm", decade, "from_s", goodput)
     )
     if shown.is_empty():
-        raise TussleError(f"there is no point {view.point} in this dataset.")
+        raise TussleError(f"there is no point {view.point} in this dataset")
     width_px = shown["group"].n_unique() * (shown["decade"].n_unique() * _BAR_PX + _GAP_PX)
     rates = tables.runs.select("link_rate_bit_per_s").unique().collect()["link_rate_bit_per_s"].to_list()
     link = levels({"link": rates[0] / 1e6}) if len(rates) == 1 and rates[0] else []

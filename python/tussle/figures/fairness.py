@@ -33,7 +33,7 @@ def draw(tables: Tables, view: View) -> Chart:
 
 def _panel(tables: Tables, view: View) -> Chart:
     if tables.flows.select(pl.len()).collect().item() < _SEVERAL:
-        raise TussleError("fairness over time needs runs of two flows or more.")
+        raise TussleError("fairness over time needs runs of two flows or more")
     interval = shown_interval(tables, view)
     index = pl.col("jain_index").round_sig_figs(4)
     shown = (

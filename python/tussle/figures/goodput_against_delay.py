@@ -26,7 +26,7 @@ def draw(tables: Tables, view: View) -> Chart:
     if view.point is not None:
         shown, outlines = (each.filter(pl.col("point") == view.point) for each in (shown, outlines))
     if shown.is_empty():
-        raise TussleError("no flow of this dataset has both a goodput and a measured round-trip time.")
+        raise TussleError("no flow of this dataset has both a goodput and a measured round-trip time")
     names = shown["algorithm"].unique(maintain_order=True).to_list()
     legend = alt.Legend(title=None, orient="right", symbolSize=70)
     colours = alt.Scale(domain=names, range=[algorithm_colour(name) for name in names])

@@ -29,9 +29,9 @@ def draw(tables: Tables, view: View) -> Chart:
     """Draw a graph for each network: a node for each algorithm, an edge for each pair that shares fairly."""
     cells = cell_table(tables)
     if view.point is not None:
-        raise TussleError("the graph of groups shows all pairs; leave --point out.")
+        raise TussleError("the graph of groups shows all pairs; leave --point out")
     if cells["first"].n_unique() < _LEAST_NODES:
-        raise TussleError(f"a graph of groups needs pairs of {_LEAST_NODES} algorithms or more.")
+        raise TussleError(f"a graph of groups needs pairs of {_LEAST_NODES} algorithms or more")
     graphs = [_graph(part) for part in cells.partition_by("slice", maintain_order=True)]
     chart = graphs[0] if len(graphs) == 1 else alt.concat(*graphs, columns=2)
     groups = REGISTRY["groups"].compute(tables)

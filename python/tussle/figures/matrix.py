@@ -8,7 +8,15 @@ import altair as alt
 import polars as pl
 
 from tussle.errors import TussleError
-from tussle.figures._cells import SHARE, Shades, are_means, cell_table, shades, sides_in_words
+from tussle.figures._cells import (
+    SHARE,
+    Shades,
+    are_means,
+    cell_table,
+    first_in_words,
+    shades,
+    sides_in_words,
+)
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._series import inline
 from tussle.figures._style import layered
@@ -31,7 +39,9 @@ def draw(tables: Tables, view: View) -> Chart:
     if view.point is not None:
         cells = cells.filter(pl.col("point") == view.point)
     if cells.is_empty():
-        raise TussleError("this dataset does not compare pairs; a matrix needs runs of two flows each.")
+        raise TussleError(
+            "this dataset does not compare pairs; a matrix needs runs of two flows each, or of two sides"
+        )
     metric = view.metric or SHARE
     look = shades(tables, cells, metric)
     found = [_matrix(part, look, metric) for part in cells.partition_by("slice", maintain_order=True)]
@@ -84,7 +94,9 @@ def _matrix(cells: pl.DataFrame, look: Shades, metric: str) -> alt.LayerChart:
     )
     # The browser may read an empty cell of CSV as text, which would be drawn as zero.
     known = base.transform_filter(f"isValid(datum.{column}) && datum.{column} !== ''")
-    fills = known.mark_rect().encode(color=_colour(look, column, width * len(columns)))
+    fills = known.mark_rect().encode(
+        color=_colour(look, column, _legend_title(look, metric, cells), width * len(columns))
+    )
     outlines = [
         base.transform_filter(alt.datum.verdict == verdict).mark_rect(
             fillOpacity=0, stroke=_INK, strokeWidth=1.8, strokeDash=dashes
@@ -99,17 +111,16 @@ def _matrix(cells: pl.DataFrame, look: Shades, metric: str) -> alt.LayerChart:
     return sized.properties(title=name) if name else sized
 
 
-def _colour(look: Shades, column: str, width_px: int) -> alt.Color:
-    is_share = column == SHARE
+def _colour(look: Shades, column: str, title: str, width_px: int) -> alt.Color:
     steps = len(look.ramp) - 1
     domain = [look.low + (look.high - look.low) * step / steps for step in range(steps + 1)]
     legend = alt.Legend(
-        title="share of the first flow" if is_share else _legend_title(look),
+        title=title,
         orient="bottom",
         gradientLength=max(200, min(420, width_px)),
         gradientThickness=10,
         titleLimit=300,
-        **({"format": ".0%", "values": [0, 0.25, 0.5, 0.75, 1]} if is_share else {}),
+        **({"format": ".0%", "values": [0, 0.25, 0.5, 0.75, 1]} if column == SHARE else {}),
     )
     return alt.Color(
         column,
@@ -119,9 +130,11 @@ def _colour(look: Shades, column: str, width_px: int) -> alt.Color:
     )
 
 
-def _legend_title(look: Shades) -> str:
+def _legend_title(look: Shades, metric: str, cells: pl.DataFrame) -> str:
+    if metric == SHARE:
+        return f"share of the {first_in_words(cells)}"
     unit = f" ({look.unit})" if look.unit else ""
-    return f"{look.words} of the first flow{unit}" if look.of_both else f"{look.words}{unit}"
+    return f"{look.words} of the {first_in_words(cells)}{unit}" if look.of_both else f"{look.words}{unit}"
 
 
 def _side(title: str, order: pl.Series) -> dict[str, Any]:

@@ -55,11 +55,11 @@ Named = dict[str, pl.DataFrame]
 def draw(tables: Tables, view: View) -> Chart:
     """Draw window and goodput of each flow of a point, and the queue, from this dataset and the others."""
     if view.beside is None:
-        raise TussleError("an overlay needs two datasets; give the second one with --beside DIR.")
+        raise TussleError("an overlay needs two datasets; give the second one with --beside DIR")
     others = (view.beside, *view.further)
     names = [view.beside.first_name, *(other.name for other in others)]
     if len(set(names)) < len(names):
-        raise TussleError(f"two of these datasets are the same, or have the same name: {', '.join(names)}.")
+        raise TussleError(f"two of these datasets are the same, or have the same name: {', '.join(names)}")
     point = view.point or 0
     first = _run(tables, point, names[0])
     runs = [first, *(_run_beside(other.tables, first, other.name) for other in others)]
@@ -68,11 +68,11 @@ def draw(tables: Tables, view: View) -> Chart:
         if [line.algorithm for line in lines(run)] != [line.algorithm for line in first_lines]:
             raise TussleError(
                 f"point {point} is not the same in all: {flows_in_words(first)} in {names[0]}, "
-                f"{flows_in_words(run)} in {name}."
+                f"{flows_in_words(run)} in {name}"
             )
     if len(first_lines) > _MOST_FLOWS:
         raise TussleError(
-            f"an overlay shows at most {_MOST_FLOWS} flows, and there are {len(first_lines)} here."
+            f"an overlay shows at most {_MOST_FLOWS} flows, and there are {len(first_lines)} here"
         )
     interval = shown_interval(first, view)
     series = {
@@ -113,7 +113,7 @@ def draw(tables: Tables, view: View) -> Chart:
 def _run(tables: Tables, point: int, name: str) -> Tables:
     chosen = [run for each, run in representative_runs(tables).iter_rows() if each == point]
     if not chosen:
-        raise TussleError(f"there is no point {point} in {name}; choose one that both datasets have.")
+        raise TussleError(f"there is no point {point} in {name}; choose one that both datasets have")
     return select_runs(tables, chosen)
 
 

@@ -25,7 +25,7 @@ def draw(tables: Tables, view: View) -> Chart:
     """Draw the goodput of the second flow against that of the first, for each point."""
     counts = tables.flows.group_by("run").len().collect()["len"].unique().to_list()
     if counts != [_PAIR]:
-        raise TussleError("a phase plot needs runs of two flows each.")
+        raise TussleError("a phase plot needs runs of two flows each")
     remark = "dots: intervals, darker with time; dashed: both get the same"
     if not tables.runs.filter(pl.col("link_rate_bit_per_s").is_not_null()).collect().is_empty():
         remark += "; dotted: the link is full"
@@ -78,7 +78,7 @@ def _rates(tables: Tables, view: View) -> pl.DataFrame:
         for flow, name in zip(flows, ("first_mbit_per_s", "second_mbit_per_s"), strict=False)
     ]
     if len(parts) < _PAIR:
-        raise TussleError("there is no time at which both flows run; choose another with --from and --to.")
+        raise TussleError("there is no time at which both flows run; choose another with --from and --to")
     return parts[0].join(parts[1], on="time_s").sort("time_s")
 
 

@@ -22,7 +22,7 @@ def draw(tables: Tables, view: View) -> Chart:
     chosen = quantity(view.metric or "share", tables)
     if not chosen.is_of_flows:
         raise TussleError(
-            f"a ranking of algorithms needs a metric of flows; the {chosen.words} is a metric of runs."
+            f"a ranking of algorithms needs a metric of flows; the {chosen.words} is a metric of runs"
         )
     shown, remark = _values(tables, chosen)
     if view.point is not None:
@@ -30,7 +30,7 @@ def draw(tables: Tables, view: View) -> Chart:
     names = shown["algorithm"].unique(maintain_order=True).to_list()
     if len(names) < _SEVERAL:
         raise TussleError(
-            "a ranking needs flows of two algorithms or more; compare some, as `tussle matrix` does."
+            "a ranking needs flows of two algorithms or more; compare some, as `tussle matrix` does"
         )
     colours = alt.Scale(domain=names, range=[algorithm_colour(name) for name in names])
     order = alt.EncodingSortField(field="value", op="median", order="descending")

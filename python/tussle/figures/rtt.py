@@ -47,7 +47,7 @@ def _panel(tables: Tables, view: View) -> Chart:
     )
     refuse_nothing(measurements, view)
     if measurements.is_empty():
-        raise TussleError("no RTT was measured in this run.")
+        raise TussleError("no RTT was measured in this run")
     most_rows = min(view.most_rows, _MOST_ROWS // len(look))
     series = thin_flows(measurements, "rtt_ms", most_rows)
     axis, scale = {"minExtent": Y_AXIS_PX}, {"domain": [0, series["rtt_ms"].max()], "nice": True}

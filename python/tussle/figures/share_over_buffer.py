@@ -7,7 +7,7 @@ import polars as pl
 
 from tussle.errors import TussleError
 from tussle.figures._buffer import buffers
-from tussle.figures._cells import cell_table
+from tussle.figures._cells import cell_table, first_in_words
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._over import ticks
 from tussle.figures._palette import algorithm_colour
@@ -27,24 +27,25 @@ def draw(tables: Tables, view: View) -> Chart:
         shown = shown.filter(pl.col("point") == view.point)
     if shown.is_empty():
         raise TussleError(
-            "this dataset has no shares over buffers; they need runs of two flows each and a limited queue."
+            "this dataset has no shares over buffers; they need runs of two flows each and a limited queue"
         )
+    of_first = first_in_words(pairs(tables))
     names = shown.select("pair", "first").unique(maintain_order=True)
     if len(names) > _MOST_PAIRS:
         raise TussleError(
             f"this dataset has {len(names)} pairs of algorithms, too many for one figure of shares over "
-            f"buffers; choose at most {_MOST_PAIRS}, or draw the matrix."
+            f"buffers; choose at most {_MOST_PAIRS}, or draw the matrix"
         )
     chart = alt.Chart(inline(shown.drop("point", "first")))
     scale = alt.Scale(type="log", nice=False, padding=8)
     buffer = alt.X("buffer_bdp", type="quantitative", title="buffer (BDP)", scale=scale)
-    share = alt.Y("share", type="quantitative", title="share of the first flow")
+    share = alt.Y("share", type="quantitative", title=f"share of the {of_first}")
     curve = chart.mark_line(strokeWidth=1.6, point=alt.OverlayMarkDef(size=30)).encode(
         buffer.axis(values=ticks(shown["buffer_bdp"]), format="~g", labelOverlap=True),
         share.scale(domain=[0, 1]).axis(format=".0%", minExtent=Y_AXIS_PX),
         *_encoding(names),
     )
-    title = alt.TitleParams("Share of goodput against the buffer", subtitle=_remark(names))
+    title = alt.TitleParams("Share of goodput against the buffer", subtitle=_remark(names, of_first))
     return sized(layered(*levels({"fair": 0.5}), curve), view.width_px, 0.36).properties(title=title)
 
 
@@ -83,8 +84,8 @@ def _encoding(names: pl.DataFrame) -> list[alt.Color | alt.StrokeDash]:
     ]
 
 
-def _remark(names: pl.DataFrame) -> str:
-    return names["pair"].item() if len(names) == 1 else "the share of the flow that is named first"
+def _remark(names: pl.DataFrame, of_first: str) -> str:
+    return names["pair"].item() if len(names) == 1 else f"the algorithm of the {of_first} is named first"
 
 
 FIGURE = Figure(

@@ -35,8 +35,8 @@ def of_matrix(cells: pl.DataFrame) -> str:
     own = {next(iter(pair)): verdict for pair, verdict in verdicts.items() if len(pair) == 1}
     compared = _one_pair(mixed, cells) if len(mixed) == 1 else _pairs(mixed, _which(cells))
     more = [*(_extremes(shares, mixed) if len(mixed) > 1 else []), *_own_kind(own, cells)]
-    if more and more[0].startswith(("each ", "none ")):
-        more[0] = more[0].capitalize()
+    if more and more[0].startswith(("each ", "none ", "whether ")):
+        more[0] = f"{more[0][0].upper()}{more[0][1:]}"
     return (
         " ".join(filter(None, [compared, f"{'; '.join(more)}." if more else ""])) or "Nothing was delivered."
     )

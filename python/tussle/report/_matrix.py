@@ -13,6 +13,7 @@ from tussle.figures import (
     SHARE,
     Shades,
     are_means,
+    first_in_words,
     percent,
     shades,
     sides_in_words,
@@ -126,22 +127,22 @@ def quantities(tables: Tables, cells: pl.DataFrame) -> list[Shown]:
     found = []
     for name in _QUANTITIES:
         try:
-            found.append(_shown(name, shades(tables, cells, name)))
+            found.append(_shown(name, shades(tables, cells, name), cells))
         except TussleError:
             continue
     return found
 
 
-def _shown(name: str, look: Shades) -> Shown:
+def _shown(name: str, look: Shades, cells: pl.DataFrame) -> Shown:
     ends = ("second takes all", "fair", "first takes all")
     if name != SHARE:
         low, high = (f"{number(end)} {look.unit}".strip() for end in (look.low, look.high))
         middle = ["0"] if look.diverges else []
-        middle += ["of the first flow"] if look.of_both else []
+        middle += [f"of the {first_in_words(cells)}"] if look.of_both else []
         ends = (low, ", ".join(middle), high)
     rows = look.cells.select("point", "numbers", "fill", "ink", pl.col("value").round_sig_figs(6))
-    cells = {point: cell for point, *cell in rows.iter_rows()}
-    return Shown(look.words, look.unit, look.of_both, look.ramp, ends, cells)
+    by_point = {point: cell for point, *cell in rows.iter_rows()}
+    return Shown(look.words, look.unit, look.of_both, look.ramp, ends, by_point)
 
 
 def matrices(cells: pl.DataFrame, anchors: dict[int, str], first: Shown) -> list[Matrix]:

@@ -76,7 +76,7 @@ def write(dataset: Results, path: Path | str, drawing: Drawing | None = None) ->
     try:
         write_whole(path, page.encode())
     except OSError as error:
-        raise TussleError(f"cannot write the report {path}: {error.strerror}; give another path.") from error
+        raise TussleError(f"cannot write the report {path}: {error.strerror}; give another path") from error
     return path
 
 

@@ -95,7 +95,7 @@ impl Sacks {
 }
 
 /// The role of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Opening of a connection.
     Syn,

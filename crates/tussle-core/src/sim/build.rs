@@ -10,7 +10,7 @@ use super::flow::{Action, SimulatedFlow, Writer};
 use super::recording::Recording;
 use crate::Time;
 use crate::cc::CongestionControl;
-use crate::net::path::ElementSlot;
+use crate::net::path::{ElementSlot, QueueLog};
 use crate::record::FlowMeasures;
 use crate::run::check::RunError;
 use crate::run::receive_window::receive_window_bytes;
@@ -25,12 +25,13 @@ pub struct SimulationBuilder<'a> {
     run: &'a Run,
     algorithms: Option<&'a mut AlgorithmFactory<'a>>,
     capture: Option<&'a Capture>,
+    queue_log: Option<&'a QueueLog>,
 }
 
 impl<'a> SimulationBuilder<'a> {
-    /// Creates a builder for `run` with algorithms of the registry only and without a capture.
+    /// Creates a builder for `run` with algorithms of the registry only, without a capture and a log.
     pub(super) fn new(run: &'a Run) -> SimulationBuilder<'a> {
-        SimulationBuilder { run, algorithms: None, capture: None }
+        SimulationBuilder { run, algorithms: None, capture: None, queue_log: None }
     }
 
     /// Sets a factory that is asked for the algorithm of each TCP flow before the registry.
@@ -43,6 +44,11 @@ impl<'a> SimulationBuilder<'a> {
         SimulationBuilder { capture: Some(capture), ..self }
     }
 
+    /// Logs every packet at the queue of one link.
+    pub fn queue_log(self, log: &'a QueueLog) -> SimulationBuilder<'a> {
+        SimulationBuilder { queue_log: Some(log), ..self }
+    }
+
     /// Builds the network of the run.
     ///
     /// # Errors
@@ -52,7 +58,7 @@ impl<'a> SimulationBuilder<'a> {
         run.check()?;
         let algorithms: Vec<_> =
             (0..).zip(&run.flows).map(|(i, spec)| self.algorithm(i, spec)).collect::<Result<_, _>>()?;
-        let mut elements = elements(run)?;
+        let mut elements = elements(run, self.queue_log)?;
         let taps = self.capture.map(|_| Taps::at(elements.len()));
         elements.extend(self.capture.into_iter().flat_map(Capture::taps).map(ElementSlot::from));
         let mut topology = Topology::new(run, elements.len(), taps);
@@ -129,11 +135,20 @@ fn component(index: usize) -> u32 {
     u32::try_from(index).expect("there are fewer than 2^32 components")
 }
 
-fn elements(run: &Run) -> Result<Vec<ElementSlot>, RunError> {
+fn elements(run: &Run, log: Option<&QueueLog>) -> Result<Vec<ElementSlot>, RunError> {
     let slot = |(i, element): (usize, &ElementSpec)| {
-        ElementSlot::new(&element.kind, named_seed(run.seed, &element.name))
-            .map_err(|problem| RunError::new(format!("elements.{i}"), problem))
+        let seed = named_seed(run.seed, &element.name);
+        let slot = match log.filter(|log| log.link_name() == element.name) {
+            Some(log) => element.kind.build_logged(seed, log).map(ElementSlot::from),
+            None => ElementSlot::new(&element.kind, seed),
+        };
+        slot.map_err(|problem| RunError::new(format!("elements.{i}"), problem))
     };
+    if let Some(log) = log
+        && !run.elements.iter().any(|element| element.name == log.link_name())
+    {
+        return Err(RunError::new("elements", format!("no element is called {}", log.link_name())));
+    }
     run.elements.iter().enumerate().map(slot).collect()
 }
 

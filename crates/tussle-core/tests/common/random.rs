@@ -23,7 +23,11 @@ const MAX_EVENTS: u64 = 20_000;
 
 /// Simulates a run; `None` if it is refused or too long.
 pub(crate) fn outcome(run: &Run) -> Option<Outcome> {
-    let mut simulation = Simulation::new(run).ok()?;
+    outcome_of(Simulation::new(run).ok()?)
+}
+
+/// Simulates to the end; `None` if that takes too long.
+pub(crate) fn outcome_of(mut simulation: Simulation) -> Option<Outcome> {
     let progress = simulation.advance(MAX_EVENTS).expect("no invariant breaks");
     (progress == Progress::Done).then(|| simulation.finish())
 }

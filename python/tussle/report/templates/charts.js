@@ -66,7 +66,12 @@ async function draw(owner) {
     if (!given) continue;
     const options = { ...common, config: look(place.clientWidth), downloadFileName: place.dataset.name };
     const chart = zoomable(fit(given, place.clientWidth));
-    const drawn = await vegaEmbed(place, chart, options);
+    let drawn = await vegaEmbed(place, chart, options);
+    while (place.scrollWidth > place.clientWidth && options.config.legend.columns > 1) {
+      options.config.legend.columns -= 1;
+      drawn.finalize();
+      drawn = await vegaEmbed(place, chart, options);
+    }
     onScreen.set(place, widthsOf(drawn));
     place.classList.toggle("on-dark", isDark);
     readable(place, drawn.view, chart);

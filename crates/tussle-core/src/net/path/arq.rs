@@ -12,7 +12,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::link::Rated;
-use super::queued_link::link;
+use super::queue_log::QueueLog;
+use super::queued_link::LinkParts;
 use super::transmitter::{Fate, NS_BITS, Sent, Transmitter};
 use super::{
     Change, Delays, Element, ElementSettings, Entry, LinkSettings, checked_delay, checked_probability,
@@ -59,6 +60,31 @@ pub struct Spec {
 
 impl ElementSettings for Spec {
     fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        self.parts(seed)?.build()
+    }
+
+    fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
+        self.parts(seed)?.build_logged(log)
+    }
+
+    fn delays(&self) -> Delays {
+        let Delays { shortest_ns, longest_ns } = Delays::changing(self.delay_ns, &self.changes);
+        let retries_ns = u64::from(self.attempts).saturating_mul(self.retry_delay_ns);
+        Delays { shortest_ns, longest_ns: longest_ns.saturating_add(retries_ns) }
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        Some(LinkSettings {
+            queue: &self.queue,
+            highest_rate_bit_per_s: highest_rate(self.rate_bit_per_s, &self.changes),
+            changes: &self.changes,
+        })
+    }
+}
+
+impl Spec {
+    /// The transmitter and the queue of the link.
+    fn parts(&self, seed: u64) -> Result<LinkParts<'_, Radio>, String> {
         if !(1..=MAX_ATTEMPTS).contains(&self.attempts) {
             return Err(format!("attempts: {}; give 1 to {MAX_ATTEMPTS}", self.attempts));
         }
@@ -75,21 +101,8 @@ impl ElementSettings for Spec {
                 .map_err(|_| "overhead_ns: give at most 100 s".to_owned())?,
             rng: Rng::new(seed, ENTRY.name),
         };
-        link(radio, &self.queue, QueueContext { rate_bit_per_s: self.rate_bit_per_s, seed })
-    }
-
-    fn delays(&self) -> Delays {
-        let Delays { shortest_ns, longest_ns } = Delays::changing(self.delay_ns, &self.changes);
-        let retries_ns = u64::from(self.attempts).saturating_mul(self.retry_delay_ns);
-        Delays { shortest_ns, longest_ns: longest_ns.saturating_add(retries_ns) }
-    }
-
-    fn link(&self) -> Option<LinkSettings<'_>> {
-        Some(LinkSettings {
-            queue: &self.queue,
-            highest_rate_bit_per_s: highest_rate(self.rate_bit_per_s, &self.changes),
-            changes: &self.changes,
-        })
+        let context = QueueContext { rate_bit_per_s: self.rate_bit_per_s, seed };
+        Ok(LinkParts { transmitter: radio, queue: &self.queue, context })
     }
 }
 

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::change::checked_changes;
 use super::fifo_link::FifoLink;
-use super::queued_link::link;
+use super::queue_log::QueueLog;
+use super::queued_link::LinkParts;
 use super::transmitter::{Fate, NS_BITS, Sent, Transmitter};
 use super::{
     Change, Delays, Element, ElementSettings, Entry, LinkSettings, checked_delay, checked_rate, highest_rate,
@@ -32,7 +33,11 @@ pub struct Spec {
 
 impl ElementSettings for Spec {
     fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
-        link(self.transmitter()?, &self.queue, QueueContext { rate_bit_per_s: self.rate_bit_per_s, seed })
+        self.parts(seed)?.build()
+    }
+
+    fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
+        self.parts(seed)?.build_logged(log)
     }
 
     fn delays(&self) -> Delays {
@@ -53,6 +58,12 @@ impl Spec {
     pub(super) fn with_fifo(&self) -> Option<Result<FifoLink<Rated>, String>> {
         let QueueSpec::Fifo(fifo) = &self.queue else { return None };
         Some(self.transmitter().and_then(|rated| FifoLink::new(rated, fifo)))
+    }
+
+    /// The transmitter and the queue of the link.
+    fn parts(&self, seed: u64) -> Result<LinkParts<'_, Rated>, String> {
+        let context = QueueContext { rate_bit_per_s: self.rate_bit_per_s, seed };
+        Ok(LinkParts { transmitter: self.transmitter()?, queue: &self.queue, context })
     }
 
     fn transmitter(&self) -> Result<Rated, String> {

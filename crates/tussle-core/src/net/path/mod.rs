@@ -62,6 +62,7 @@ elements! {
 mod change;
 mod element_slot;
 mod fifo_link;
+mod queue_log;
 mod queued_link;
 mod settings;
 mod transmitter;
@@ -84,6 +85,7 @@ pub use loss_periodic::Spec as LossPeriodicSpec;
 pub use outage::{Spec as OutageSpec, WhileDown};
 pub use policer::Spec as PolicerSpec;
 pub use processing::Spec as ProcessingSpec;
+pub use queue_log::QueueLog;
 pub use ramp::Spec as RampSpec;
 pub use rtt_series::{Spec as RttSeriesSpec, Step as RttStep};
 pub use settings::{Delays, LinkSettings};
@@ -98,6 +100,14 @@ impl ElementKind {
     /// A sentence that names the invalid setting.
     pub fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         self.settings().build(seed)
+    }
+
+    /// Builds the element, if it is a link, with a log of its packets; `seed` seeds its random number generator.
+    ///
+    /// # Errors
+    /// A sentence that names the invalid setting, or says that the element is not a link.
+    pub(crate) fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
+        self.settings().build_logged(seed, log)
     }
 
     /// Delay that the element adds to a packet, without queueing delay.

@@ -4,7 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::queued_link::link;
+use super::queue_log::QueueLog;
+use super::queued_link::LinkParts;
 use super::transmitter::{Fate, Sent, Transmitter};
 use super::{Delays, Element, ElementSettings, Entry, LinkSettings, MAX_DELAY, MAX_RATE_BIT_PER_S};
 use crate::Time;
@@ -29,9 +30,11 @@ pub struct Spec {
 
 impl ElementSettings for Spec {
     fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
-        let time = Sampler::new(&self.time, MAX_DELAY, Rng::new(seed, ENTRY.name))
-            .map_err(|problem| format!("time.{problem}"))?;
-        link(Processor { time }, &self.queue, QueueContext { rate_bit_per_s: MAX_RATE_BIT_PER_S, seed })
+        self.parts(seed)?.build()
+    }
+
+    fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
+        self.parts(seed)?.build_logged(log)
     }
 
     fn delays(&self) -> Delays {
@@ -41,6 +44,16 @@ impl ElementSettings for Spec {
     fn link(&self) -> Option<LinkSettings<'_>> {
         // Times do not depend on sizes: a short time makes any rate.
         Some(LinkSettings { queue: &self.queue, highest_rate_bit_per_s: MAX_RATE_BIT_PER_S, changes: &[] })
+    }
+}
+
+impl Spec {
+    /// The transmitter and the queue of the link.
+    fn parts(&self, seed: u64) -> Result<LinkParts<'_, Processor>, String> {
+        let time = Sampler::new(&self.time, MAX_DELAY, Rng::new(seed, ENTRY.name))
+            .map_err(|problem| format!("time.{problem}"))?;
+        let context = QueueContext { rate_bit_per_s: MAX_RATE_BIT_PER_S, seed };
+        Ok(LinkParts { transmitter: Processor { time }, queue: &self.queue, context })
     }
 }
 

@@ -7,7 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::queued_link::link;
+use super::queue_log::QueueLog;
+use super::queued_link::LinkParts;
 use super::transmitter::{Fate, Sent, Transmitter};
 use super::{Delays, Element, ElementSettings, Entry, LinkSettings, MAX_RATE_BIT_PER_S, checked_delay};
 use crate::Time;
@@ -40,6 +41,29 @@ pub struct Spec {
 
 impl ElementSettings for Spec {
     fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        self.parts(seed)?.build()
+    }
+
+    fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
+        self.parts(seed)?.build_logged(log)
+    }
+
+    fn delays(&self) -> Delays {
+        Delays::constant(self.delay_ns)
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        Some(LinkSettings {
+            queue: &self.queue,
+            highest_rate_bit_per_s: busiest_bit_per_s(&self.opportunities_ms),
+            changes: &[],
+        })
+    }
+}
+
+impl Spec {
+    /// The transmitter and the queue of the link.
+    fn parts(&self, seed: u64) -> Result<LinkParts<'_, Recorded>, String> {
         let opportunities = &self.opportunities_ms;
         if !opportunities.is_sorted() {
             return Err("opportunities_ms: a time is before the one above it; sort them".to_owned());
@@ -56,19 +80,8 @@ impl ElementSettings for Spec {
             left_bytes: OPPORTUNITY_BYTES,
             delay: checked_delay(self.delay_ns)?,
         };
-        link(recorded, &self.queue, QueueContext { rate_bit_per_s, seed })
-    }
-
-    fn delays(&self) -> Delays {
-        Delays::constant(self.delay_ns)
-    }
-
-    fn link(&self) -> Option<LinkSettings<'_>> {
-        Some(LinkSettings {
-            queue: &self.queue,
-            highest_rate_bit_per_s: busiest_bit_per_s(&self.opportunities_ms),
-            changes: &[],
-        })
+        let context = QueueContext { rate_bit_per_s, seed };
+        Ok(LinkParts { transmitter: recorded, queue: &self.queue, context })
     }
 }
 

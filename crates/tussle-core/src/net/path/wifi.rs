@@ -13,7 +13,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::queued_link::link;
+use super::queue_log::QueueLog;
+use super::queued_link::LinkParts;
 use super::transmitter::{Fate, NS_BITS, Sent, Transmitter};
 use super::{Delays, Element, ElementSettings, Entry, LinkSettings, checked_delay};
 use crate::Time;
@@ -79,6 +80,25 @@ fn tenth_of_a_second() -> u64 {
 
 impl ElementSettings for Spec {
     fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        self.parts(seed)?.build()
+    }
+
+    fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
+        self.parts(seed)?.build_logged(log)
+    }
+
+    fn delays(&self) -> Delays {
+        Delays::constant(self.delay_ns)
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        Some(LinkSettings { queue: &self.queue, highest_rate_bit_per_s: self.rate_bit_per_s, changes: &[] })
+    }
+}
+
+impl Spec {
+    /// The transmitter and the queue of the link.
+    fn parts(&self, seed: u64) -> Result<LinkParts<'_, Station>, String> {
         let rates = RATES.iter().filter(|(mbit, _)| mbit * BIT_PER_MBIT <= self.rate_bit_per_s).count();
         if rates == 0 {
             return Err(format!("rate_bit_per_s: {} bit/s; give at least 6000000", self.rate_bit_per_s));
@@ -105,15 +125,8 @@ impl ElementSettings for Spec {
             next_fading: Time::ZERO,
             rng: Rng::new(seed, ENTRY.name),
         };
-        link(station, &self.queue, QueueContext { rate_bit_per_s: self.rate_bit_per_s, seed })
-    }
-
-    fn delays(&self) -> Delays {
-        Delays::constant(self.delay_ns)
-    }
-
-    fn link(&self) -> Option<LinkSettings<'_>> {
-        Some(LinkSettings { queue: &self.queue, highest_rate_bit_per_s: self.rate_bit_per_s, changes: &[] })
+        let context = QueueContext { rate_bit_per_s: self.rate_bit_per_s, seed };
+        Ok(LinkParts { transmitter: station, queue: &self.queue, context })
     }
 }
 
