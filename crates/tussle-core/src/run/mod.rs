@@ -17,7 +17,9 @@ mod hosts;
 mod profile;
 pub mod receive_window;
 
-pub use hosts::{BufferTuning, Ends, Growth, Host, LossDetection, Qdisc, Reduction, SocketBuffer, Timestamps};
+pub use hosts::{
+    BufferTuning, Ends, Growth, Host, LossDetection, Qdisc, Reduction, SocketBuffer, Timestamps,
+};
 pub use profile::ProfileName;
 
 /// Version of this format.
