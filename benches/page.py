@@ -50,7 +50,9 @@ _MARKED = re.compile(r"<!-- measured: (?P<name>\w+) -->\n.*?<!-- end -->", re.DO
 
 def _cases(found: list[dict[str, Any]]) -> str:
     rows = [(case["case"], row["engine"], *_speed(row)) for case in found for row in case["rows"]]
-    return _markdown(("flows of CUBIC", "simulator", "packets/s", "time per packet", "tussle is", "link used"), rows)
+    return _markdown(
+        ("flows of CUBIC", "simulator", "packets/s", "time per packet", "tussle is", "link used"), rows
+    )
 
 
 def _speed(row: dict[str, Any]) -> tuple[str, ...]:
