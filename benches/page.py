@@ -50,7 +50,9 @@ _MARKED = re.compile(r"<!-- measured: (?P<name>\w+) -->\n.*?<!-- end -->", re.DO
 
 def _cases(found: list[dict[str, Any]]) -> str:
     rows = [(case["case"], row["engine"], *_speed(row)) for case in found for row in case["rows"]]
-    return _markdown(("CUBIC", "", "packets/s", "a packet", "tussle is", "link used"), rows)
+    return _markdown(
+        ("flows of CUBIC", "simulator", "packets/s", "time per packet", "tussle is", "link used"), rows
+    )
 
 
 def _speed(row: dict[str, Any]) -> tuple[str, ...]:
@@ -77,7 +79,7 @@ def _where(found: dict[str, Any]) -> str:
     rows.append(("**the floor**", *(f"{case['floor']['instructions']:,.0f}" for case in cases)))
     rows.append(("time of a packet", *(f"{case['floor']['simulator_time_ns']:.0f} ns" for case in cases)))
     rows.append(("time of the floor", *(f"{case['floor']['time_ns']:.0f} ns" for case in cases)))
-    return _markdown(("instructions of a packet", *found), rows)
+    return _markdown(("instructions per packet", *found), rows)
 
 
 def _share(instructions: dict[str, float], part: str) -> str:
@@ -97,7 +99,7 @@ def _scaling(found: list[dict[str, Any]]) -> str:
         )
         for row in found
     ]
-    return _markdown(("", "", "instructions", "of the first", "time", "of"), rows)
+    return _markdown(("group", "size", "instructions", "ratio to the first", "time", "spent on"), rows)
 
 
 def _counted(instructions: float | None, first: float | None) -> tuple[str, str]:
@@ -111,7 +113,7 @@ def _extras(found: list[dict[str, Any]]) -> str:
         (row["extra"], row["case"], _percent(row["instructions_percent"]), _percent(row["time_percent"]))
         for row in found
     ]
-    return _markdown(("", "", "more instructions", "more time"), rows)
+    return _markdown(("extra", "flows", "more instructions", "more time"), rows)
 
 
 def _percent(value: float | None) -> str:
@@ -119,7 +121,7 @@ def _percent(value: float | None) -> str:
 
 
 def _memory(found: list[dict[str, Any]]) -> str:
-    return _markdown(("", "bytes"), [(row["what"], f"{row['bytes']:,}") for row in found])
+    return _markdown(("memory of", "bytes"), [(row["what"], f"{row['bytes']:,}") for row in found])
 
 
 def _sweeps(found: dict[str, Any]) -> str:
@@ -131,7 +133,7 @@ def _sweeps(found: dict[str, Any]) -> str:
             ("efficiency on two cores", "", f"{swept['efficiency_percent']:.0f} %"),
         ]
     rows.append(("an algorithm in Python, each ACK", f"{found['python_ack_us']:.2f} µs", ""))
-    return _markdown(("", "one worker", "two workers"), rows)
+    return _markdown(("sweep", "one worker", "two workers"), rows)
 
 
 def _markdown(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -246,7 +246,7 @@ def test_a_chosen_run_is_that_run_of_the_scenario():
             {"scenario": ALONE, "action": tussle.gym.OrcaAction("cubik")},
             "action: no algorithm is called cubik",
         ),
-        ({"scenario": ALONE, "observation": 3}, "observation: 3 is none"),
+        ({"scenario": ALONE, "observation": 3}, "observation: 3 is not an observation"),
         ({"scenario": ALONE, "observation": lambda measured: measured.acks}, "return \\(1, features\\)"),
         ({"scenario": ALONE, "reward": "power"}, "reward: unknown reward"),
     ],

@@ -15,7 +15,7 @@ Seen = npt.NDArray[np.float32]
 
 
 class CongestionEnv(gymnasium.Env[Any, Any]):
-    """A Gymnasium environment: one flow of a scenario is the agent; the simulator is the rest.
+    """A Gymnasium environment: one flow of a scenario is the agent, all else its environment.
 
     `scenario` is a Scenario, a file, the name of a ready one, or the tables of a file. `flow` is the name or
     the number of the agent's flow; a scenario with one flow needs none. The other flows are its rivals, with
