@@ -24,7 +24,7 @@ from tussle.kernel import Kernel, guest
 from tussle.kernel.agent import agent
 from tussle.kernel.distribution import DistributionKernel
 from tussle.kernel.guest import UserMode, which
-from tussle.kernel.host import confinement, host_state_bytes, refuse_host
+from tussle.kernel.host import confinement, host_state_bytes
 from tussle.kernel.qemu import Emulated
 from tussle.scenario import Scenario
 
@@ -444,41 +444,6 @@ def test_a_guest_that_panics_shows_its_console(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(TussleError, match="before its results were complete") as raised:
         engine("kernel").execute(run)
     assert "Kernel panic" in raised.value.details
-
-
-def executed_with_state_of(size: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, pl.DataFrame]:
-    monkeypatch.setattr(guest, "_BOOT", [*guest._BOOT, f"xstate={size}"])
-    return executed({"algorithm": "cubic"}, duration="2 s")
-
-
-def test_a_guest_with_the_state_of_amx_gives_the_same_bytes(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    """A host with less state transfers as many of the 11 008 bytes as it has."""
-    usual = executed({"algorithm": "cubic"}, duration="2 s")
-    as_with_amx = executed_with_state_of("11008", monkeypatch)
-    assert {name: table.equals(usual[name]) for name, table in as_with_amx.items()} == dict.fromkeys(
-        usual, True
-    )
-
-
-def test_a_guest_that_saves_less_state_than_the_host_ends_with_one_sentence(monkeypatch: pytest.MonkeyPatch):
-    """The legacy area and the header, 576 bytes, are less than any host with AVX has."""
-    with pytest.raises(TussleError, match=r"less floating-point state than the [0-9]+ bytes") as raised:
-        executed_with_state_of("576", monkeypatch)
-    assert raised.value.details == ""
-
-
-def test_a_kernel_without_the_patch_is_refused_where_the_host_has_amx(
-    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
-):
-    unpatched = {fact: value for fact, value in kernel.facts.items() if "patch" not in fact}
-    monkeypatch.setattr("tussle.kernel.host.host_state_bytes", lambda: 11_008)
-    refuse_host(Kernel(kernel.image, unpatched | {"release": "6.13.0"}))
-    refuse_host(kernel)
-    expected = r"saves 2696 bytes .* and this host has 11008 \(AMX\); `tussle kernel build`"
-    with pytest.raises(TussleError, match=expected):
-        refuse_host(Kernel(kernel.image, unpatched | {"release": "6.12.95"}))
 
 
 def test_a_guest_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, temporary: Path):
