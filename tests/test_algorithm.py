@@ -467,6 +467,11 @@ def test_an_error_in_a_hook_names_the_hook(body: str, words: str) -> None:
         ("def Mine(): pass", "Mine is a function; name a class"),
         ("class Mine:\n  def __init__(self, gain): pass", "without parameters: missing a required argument"),
         ("class Mine:\n  def __init__(self): 1 / 0", "making it raised ZeroDivisionError: division by zero"),
+        (
+            "class Mine:\n  def __init__(self): raise SystemExit(0)",
+            "making it called exit(); it must not end",
+        ),
+        ("import sys; sys.exit(0)", "loading it called exit(); it must not end the process"),
         ("import nowhere_at_all", "loading it raised ModuleNotFoundError: No module named 'nowhere_at_all'"),
         ("class Mine", "loading it raised SyntaxError"),
         ("class Mine:\n  name = 'two words'", 'its `name` is "two words"; give up to 64 letters'),
@@ -481,7 +486,7 @@ def test_an_invalid_class_is_refused_before_the_run(source: str, words: str) -> 
     assert words in str(refused)
     assert "mine.py:Mine" in str(refused)
     assert "\n" not in str(refused)
-    assert bool(refused.details) == ("raised" in words)
+    assert bool(refused.details) == ("raised" in words or "called" in words)
 
 
 @pytest.mark.usefixtures("here")

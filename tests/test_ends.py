@@ -49,6 +49,16 @@ def test_a_closed_standard_output_causes_no_traceback() -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "2>/dev/full"])
+def test_a_closed_or_full_standard_error_loses_no_run_and_no_exit_status(closed: str, tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(SCENARIO)
+    for name, status in (("one.toml", 0), ("gone.toml", 2)):
+        command = ["bash", "-c", f'"$0" run {name} -o out {closed}', str(TUSSLE)]
+        ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (ended.returncode, ended.stderr) == (status, "")
+    assert (tmp_path / "out" / "report.html").exists()
+
+
 def test_a_terminated_sweep_cleans_up_its_workers(tmp_path: Path) -> None:
     """Workers and their semaphores are released, so that Python prints no warning about leaked ones."""
     (tmp_path / "many.toml").write_text(SCENARIO)

@@ -76,6 +76,11 @@ def test_a_fraction_is_exact():
     [
         (units.rate, 100, '100 has no unit; write a rate like "100 Mbit/s" (bit/s, kbit/s, Mbit/s, Gbit/s)'),
         (units.time, "40", '"40" has no unit; write a time like "40 ms" (ns, us, ms, s, min, h)'),
+        (units.fraction, "0.01", '"0.01" has no unit; write "1 %" for 0.01 of 1, or "0.01 %"'),
+        (units.fraction, "1e-3", '"1e-3" has no unit; write "0.1 %" for 0.001 of 1, or "0.001 %"'),
+        (units.fraction, "50", '"50" has no unit; write a fraction like "0.01 %" (%)'),
+        (units.size, "1 Gbit", '"1 Gbit" is in bits; write bytes, like "300 kB"'),
+        (units.buffer, "100 kbit", '"100 kbit" is in bits; write bytes, like "300 kB"'),
         (units.rate, "40 ms", '"40 ms" is a time, not a rate; write one like "100 Mbit/s"'),
         (
             units.time,

@@ -160,6 +160,9 @@ def _errors_of(what: str) -> Iterator[None]:
     """Turn an exception of the user's code into a TussleError with its traceback."""
     try:
         yield
+    except SystemExit as error:
+        sentence = f"{what} called exit(); it must not end the process"
+        raise TussleError(sentence, user_traceback(error)) from error
     except Exception as error:
         details = user_traceback(error)
         raise TussleError(f"{what} raised {_described(error)}", details) from error

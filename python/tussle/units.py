@@ -276,17 +276,29 @@ def _split(text: object, dimension: Dimension) -> tuple[Fraction, str]:
 
 
 def _no_unit(text: object, dimension: Dimension) -> str:
-    if dimension is FRACTION and isinstance(text, (int, float)) and 0 < text <= 1:
+    number = _number(text)
+    if dimension is FRACTION and 0 < number <= 1:
         # 0.01 probably means a hundredth, and "0.01 %" would be a hundredth of that.
-        percent = float(Fraction(str(text)) * 100)
-        return f'{shown(text)} has no unit; write "{percent:g} %" for {shown(text)} of 1, or "{text:g} %"'
+        percent = float(number * 100)
+        of_one = f"{float(number):g}"
+        return f'{shown(text)} has no unit; write "{percent:g} %" for {of_one} of 1, or "{of_one} %"'
     example = f'{dimension.name} like "{dimension.example}"'
     return f"{shown(text)} has no unit; write {example} ({dimension.advertised})"
+
+
+def _number(text: object) -> Fraction:
+    """Return the number that a value without a unit is, as a number or as a text; 0 if it is none."""
+    try:
+        return Fraction(str(text).strip())
+    except (ValueError, ZeroDivisionError):
+        return Fraction(0)
 
 
 def _wrong_unit(text: object, unit: str, dimension: Dimension) -> str:
     if unit in dimension.hints:
         return f"{shown(text)} is ambiguous; write {dimension.hints[unit]}"
+    if unit.endswith("bit") and dimension in (SIZE, BUFFER):
+        return f'{shown(text)} is in bits; write bytes, like "300 kB"'
     for other in (RATE, TIME, SIZE, FRACTION, _PACKETS, _BDP):
         if unit in other.units:
             return (

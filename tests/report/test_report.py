@@ -395,8 +395,12 @@ def test_runs_whose_hosts_did_not_keep_up_are_marked(tmp_path: Path) -> None:
     assert "did not keep up" not in write(data, tmp_path / "sim.html").read_text()
 
 
-def test_percentages_have_one_format_in_the_whole_page(page: Path):
+def test_percentages_have_one_format_in_the_whole_page(tmp_path: Path):
     """The format is a number, a no-break space and the sign; no percentage on the page has another."""
+    data = matrix(["reno", "vegas"], 3)
+    limited = data.flows.with_columns(steady_rwnd_limited_s=pl.lit(20.0))
+    page = write(replace(data, flows=limited), tmp_path / "report.html")
+    assert "by its receive window, up to" in page.read_text()
     text = re.sub(r"<(script|style)\b.*?</\1>", "", page.read_text(), flags=re.DOTALL).replace(
         "&nbsp;", "\u00a0"
     )

@@ -54,8 +54,8 @@ def note_on_buffers(dataset: Dataset) -> str:
     named = limits_in_words(limited, _MOST_PAIRS_NAMED)
     more = f"; and {limited.height - len(named)} more" if limited.height > len(named) else ""
     return (
-        f"limited by a buffer, and not by the network, for more than {LIMITED_FROM:.0%} of the steady "
-        f"interval: {'; '.join(named)}{more}"
+        f"limited by a buffer, and not by the network, for more than {100 * LIMITED_FROM:.0f}\u00a0% of the "
+        f"steady interval: {'; '.join(named)}{more}"
     )
 
 

@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 from importlib import import_module
-from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
 
@@ -12,7 +11,7 @@ import typer
 
 import tussle
 from tussle.cli._help import Command, Group, with_output_options
-from tussle.cli._terminal import INTERRUPTED, complain
+from tussle.cli._terminal import INTERRUPTED, complain, nowhere
 from tussle.errors import TussleError
 
 MISTAKE_OF_THE_USER = 2
@@ -100,9 +99,9 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 def main() -> None:
     """Run the command; an error that the user can correct ends it with a message and status 2."""
-    if sys.stdout is None:
-        # The shell closed it (`>&-`).
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the process ends)
+    # The shell may have closed them (`>&-`).
+    sys.stdout = sys.stdout or nowhere()
+    sys.stderr = sys.stderr or nowhere()
     # SIGTERM does what Ctrl-C does: finished runs are kept, and workers end.
     signal.signal(signal.SIGTERM, _interrupt)
     try:

@@ -1,9 +1,12 @@
 """Output: coloured and wrapped in a terminal, in plain whole lines into files and pipes."""
 
+import os
 import shutil
 import sys
 import textwrap
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
 
 import typer
 from rich.console import Console, RenderableType
@@ -115,12 +118,21 @@ def show_whole(content: RenderableType, width: int = WIDE_ENOUGH) -> None:
 
 
 def complain(sentences: str, details: str = "") -> None:
-    """Print problems to the standard error, one per line, after the details."""
-    sys.stderr.write(details)
+    """Print problems to the standard error, one per line, after the details; the exit status remains."""
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else WIDE_ENOUGH
-    for sentence in sentences.splitlines():
-        # Names from outside may contain control sequences.
-        sys.stderr.write(_wrapped(f"tussle: {_without_middle(printable(sentence))}", width) + "\n")
+    # Names from outside may contain control sequences.
+    lines = [f"tussle: {_without_middle(printable(sentence))}" for sentence in sentences.splitlines()]
+    try:
+        sys.stderr.write(details + "".join(f"{_wrapped(line, width)}\n" for line in lines))
+        sys.stderr.flush()
+    except OSError:
+        # Its disk is full, or its reader has ended. Python would report that again at the end.
+        sys.stderr = nowhere()
+
+
+def nowhere() -> TextIO:
+    """Return a file in the place of the standard output or the standard error that keeps nothing."""
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _without_middle(sentence: str) -> str:

@@ -39,7 +39,7 @@ def limited_flows(runs: pl.LazyFrame, flows: pl.LazyFrame) -> pl.DataFrame:
 def limits_in_words(limited: pl.DataFrame, most: int) -> list[str]:
     """Return a phrase for each of the first `most` limited flows."""
     return [
-        f"{row['name']} ({row['algorithm']}) by its {row['buffer']}, up to {row['fraction']:.0%}"
+        f"{row['name']} ({row['algorithm']}) by its {row['buffer']}, up to {100 * row['fraction']:.0f}\u00a0%"
         + (f" in {row['runs']} runs" if row["runs"] > 1 else "")
         for row in limited.head(most).iter_rows(named=True)
     ]
