@@ -108,3 +108,17 @@ def result_mutation(number: int, result: str, file: Path) -> str:
             table[key] = value
     file.write_text(json.dumps(facts), "utf-8")
     return f"{path} = {str(value)[:20]!r}"
+
+
+@pytest.mark.parametrize("time_s", [float("nan"), -1.0, 1e12])
+def test_a_flow_with_an_impossible_time_is_left_out(
+    received: Path, tussle_: Callable[..., Answer], time_s: float
+):
+    shutil.copytree(received, PARTIAL)
+    file = Path(PARTIAL) / "flows.arrow"
+    flows = pl.read_ipc_stream(file)
+    wrong = pl.when(pl.col("flow") == 0).then(time_s).otherwise("complete_s").alias("complete_s")
+    flows.with_columns(wrong).write_ipc_stream(file)
+    answer = tussle_("serve", "--finish", "-o", "out")
+    assert answer.status == 0
+    assert f"is left out: complete_s cannot be {time_s:g}" in answer.out

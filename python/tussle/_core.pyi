@@ -43,6 +43,12 @@ def log_queue(run_json: str, link: str, most: int, own: Mapping[str, Loaded] = {
 def check(run_json: str, own: Mapping[str, Loaded] = {}) -> None:
     """Raise ValueError, with an explanation, if the simulator cannot execute the run."""
 
+def flows_table(rows_json: str, steady_ns: int) -> ArrowTable:
+    """Return the table flows of a run whose steady interval lasts `steady_ns`, for rows in JSON.
+
+    Raises `ValueError` with an explanation if a row does not fit.
+    """
+
 def random_parts(run_json: str) -> list[str]:
     """Return the names of the elements, then of the flows, of a run that use random numbers.
 

@@ -58,7 +58,7 @@ def reference_of(cls: type) -> str:
     file = getattr(module, "__file__", None)
     if file and Path(file).suffix == ".py" and Path(file).is_file():
         return f"{_from_here(Path(file))}:{cls.__name__}"
-    text = _Written(cls).text()
+    text = _ClassSource(cls).text()
     folder = Path(platformdirs.user_cache_dir("tussle")) / "algorithms" / _digest(text)
     written = folder / f"{cls.__name__.lower()}.py"
     if not written.is_file():
@@ -85,7 +85,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-class _Written:
+class _ClassSource:
     """The text of a file with a class, and all that it uses of the notebook."""
 
     def __init__(self, cls: type) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import tussle
 from tussle import _core
-from tussle.dataset import ENGINE_TABLES
+from tussle.dataset import ENGINE_TABLES, flows_frame
 from tussle.engines import engine
 from tussle.errors import TussleError
 from tussle.scenario import Scenario
@@ -50,6 +50,36 @@ def test_the_engine_fills_every_table_as_declared() -> None:
         assert conformed.drop("run").equals(
             tables[name].cast(conformed.drop("run").schema).select(conformed.columns[1:])
         )
+
+
+MEASURED = {
+    "name": "first",
+    "algorithm": "reno",
+    "path": ["network"],
+    "start_ns": 0,
+    "delivered_bytes": 3_000_000,
+    "steady": {"delivered_bytes": 2_500_000, "timeouts": 1},
+}
+"""A flow of which an engine measures little."""
+
+
+def test_flows_of_real_hosts_have_the_table_of_simulated_ones() -> None:
+    """2 500 000 bytes in 2 s are 10 Mbit/s; what is not measured is empty."""
+    rtt = {"min_ms": 1.0, "mean_ms": 2.0, "percentiles_ms": [1.0, 1.5, 2.0, 2.5, 3.0, 3.5]}
+    second = {**MEASURED, "name": "second", "counts": {"sent_packets": 9}, "rtt": rtt}
+    table = flows_frame([MEASURED, second], 2 * 10**9)
+    simulated = engine("sim").execute(a_run())["flows"]
+    assert table.schema == simulated.schema
+    assert table["flow"].to_list() == [0, 1]
+    assert table["goodput_bit_per_s"].to_list() == [1e7, 1e7]
+    assert table["steady_timeouts"].to_list() == [1, 1]
+    assert table["sent_packets"].to_list() == [None, 9]
+    assert table["rtt_p95_ms"].to_list() == [None, 3.0]
+
+
+def test_a_row_with_a_key_that_no_flow_has_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown field `losses`"):
+        flows_frame([{**MEASURED, "losses": 1}], 10**9)
 
 
 def test_every_column_type_crosses_the_bridge() -> None:

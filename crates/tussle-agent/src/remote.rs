@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
+use tussle_core::record::RttSummary;
 use tussle_core::run::{FlowSpec, Sampling};
 use tussle_core::{Histogram, Run};
 
@@ -76,7 +77,8 @@ struct Sent {
     from: Counts,
     to: Counts,
     end: Counts,
-    rtt_us: Option<Rtts>,
+    /// Smoothed RTTs in the steady interval.
+    rtt: Option<RttSummary>,
     /// Data packets sent in total, when none was in flight any longer.
     drained_packets: Option<u32>,
     /// Times at which chunks were written.
@@ -94,14 +96,6 @@ struct Counts {
     timeouts: u32,
     recoveries: u32,
     acked_bytes: u64,
-}
-
-/// Smoothed RTTs in the steady interval: minimum, mean, and quantiles by their percents.
-#[derive(Debug, Serialize)]
-struct Rtts {
-    min: f64,
-    mean: f64,
-    quantiles: BTreeMap<u64, f64>,
 }
 
 /// Results of a receiver.
@@ -414,20 +408,11 @@ impl ObservedSender {
     }
 
     fn report(&self, validity: Validity, drained_packets: Option<u32>) -> Sent {
-        let rtts = &self.rtts;
-        let rtt_us = rtts.min().zip(rtts.mean()).map(|(min, mean)| Rtts {
-            min: f64::from(min),
-            mean,
-            quantiles: [5, 25, 50, 75, 95, 99]
-                .into_iter()
-                .filter_map(|percent| Some((percent, rtts.quantile(percent)?)))
-                .collect(),
-        });
         Sent {
             from: self.from,
             to: self.to,
             end: self.end,
-            rtt_us,
+            rtt: RttSummary::of(&self.rtts),
             drained_packets,
             problem: self.sender.problem(),
             messages_ns: self.sender.messages().into_iter().map(|(at_ns, _)| at_ns).collect(),

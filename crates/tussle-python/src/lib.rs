@@ -4,6 +4,7 @@
 mod arrow;
 mod catalog;
 mod execute;
+mod flows;
 mod gym;
 mod own;
 mod script;
@@ -19,6 +20,8 @@ mod _core {
     use crate::catalog::catalog;
     #[pymodule_export]
     use crate::execute::{InvariantViolation, capture, check, execute, log_queue, random_parts};
+    #[pymodule_export]
+    use crate::flows::flows_table;
     #[pymodule_export]
     use crate::gym::Worlds;
     #[pymodule_export]

@@ -14,16 +14,16 @@ _SCHEMAS = {
     name: {column: dtype for column, dtype in table.schema().items() if column != "run"}
     for name, table in (ENGINE_TABLES | OPTIONAL_TABLES).items()
 }
-_QUANTILES = (5, 25, 50, 75, 95, 99)
+_COUNTED = ("sent_packets", "retransmitted_packets", "timeouts")
+"""Counters that a sender reports for the steady interval, too."""
 
 
 def tables_of(run: Mapping[str, Any], outcome: Outcome) -> dict[str, pl.DataFrame]:
     """Return the tables of a run over real machines; the table of links is empty."""
     flows = range(len(run["flows"]))
-    measured = _frame("flows", [_flow_row(run, outcome, flow) for flow in flows])
-    steady_s = (run["steady"]["to_ns"] - run["steady"]["from_ns"]) / _NS
+    steady_ns = run["steady"]["to_ns"] - run["steady"]["from_ns"]
     return {
-        "flows": flows_frame(measured, steady_s),
+        "flows": flows_frame((_flow_row(run, outcome, flow) for flow in flows), steady_ns),
         "samples": _samples(outcome),
         "links": _frame("links", []),
         "events": _events(run, outcome),
@@ -40,34 +40,24 @@ def _flow_row(run: Mapping[str, Any], outcome: Outcome, flow: int) -> dict[str, 
     steady = run["steady"]["from_ns"], run["steady"]["to_ns"]
     delivered = _delivered(run, sent, received)
     row: dict[str, Any] = {
-        "flow": flow,
         "name": spec["name"],
-        "algorithm": sent["validity"]["algorithm"] if sent else spec["algorithm"],
-        "path": " > ".join(spec["forward"]),
-        "start_s": spec["start_ns"] / _NS,
-        "stop_s": spec["stop_ns"] / _NS if spec.get("stop_ns") is not None else None,
+        "algorithm": spec["algorithm"],
+        "path": spec["forward"],
+        "start_ns": spec["start_ns"],
+        "stop_ns": spec.get("stop_ns"),
         "delivered_bytes": delivered[run["duration_ns"]],
-        "steady_delivered_bytes": delivered[steady[1]] - delivered[steady[0]],
+        "counts": {},
+        "steady": {"delivered_bytes": delivered[steady[1]] - delivered[steady[0]]},
     }
     if received and received["completed_ns"] is not None:
-        row["completion_s"] = (received["completed_ns"] - spec["start_ns"]) / _NS
+        row["completion_ns"] = received["completed_ns"] - spec["start_ns"]
     if sent:
-        row |= _counted(sent)
+        first, last, end = sent["from"], sent["to"], sent["end"]
+        row |= {"algorithm": sent["validity"]["algorithm"], "rtt": sent["rtt"]}
+        row["counts"] |= {key: end[key] for key in (*_COUNTED, "recoveries")}
+        row["steady"] |= {key: last[key] - first[key] for key in _COUNTED}
         if received and sent["drained_packets"] is not None:
-            row["dropped_packets"] = max(0, sent["drained_packets"] - received["packets"])
-    return row
-
-
-def _counted(sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the counters of a sender."""
-    steady = {key: sent["to"][key] - sent["from"][key] for key in sent["end"]}
-    row = {
-        key: sent["end"][key] for key in ("sent_packets", "retransmitted_packets", "timeouts", "recoveries")
-    }
-    row |= {f"steady_{key}": steady[key] for key in ("sent_packets", "retransmitted_packets", "timeouts")}
-    if rtt_us := sent["rtt_us"]:
-        row |= {"rtt_min_ms": rtt_us["min"] / 1e3, "rtt_mean_ms": rtt_us["mean"] / 1e3}
-        row |= {f"rtt_p{each:02}_ms": rtt_us["quantiles"][str(each)] / 1e3 for each in _QUANTILES}
+            row["counts"]["dropped_packets"] = max(0, sent["drained_packets"] - received["packets"])
     return row
 
 

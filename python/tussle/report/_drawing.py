@@ -8,7 +8,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
 def _no_report(_done: int, _all: int) -> None:
@@ -26,21 +26,21 @@ class Drawing:
     report: Callable[[int, int], None] = _no_report
     """Callback with the number of points that are drawn, and of all points."""
 
-    def done(self, jobs: Iterable[Callable[[], Made]], count: int) -> Iterator[Made]:
+    def done(self, jobs: Iterable[Callable[[], Result]], count: int) -> Iterator[Result]:
         """Yield the results of jobs in their order; `count` is the number of jobs."""
         ordered = _ahead(self.executor, self.at_once, jobs) if self.executor else (job() for job in jobs)
         self.report(0, count)
-        for number, made in enumerate(ordered, start=1):
+        for number, result in enumerate(ordered, start=1):
             self.report(number, count)
-            yield made
+            yield result
 
 
 @dataclass(frozen=True)
-class _UnderWay(Generic[Made]):
-    job: Callable[[], Made]
-    future: Future[Made] | None
+class _UnderWay(Generic[Result]):
+    job: Callable[[], Result]
+    future: Future[Result] | None
 
-    def made(self) -> Made:
+    def result(self) -> Result:
         try:
             return self.future.result() if self.future else self.job()
         except BrokenExecutor:
@@ -48,15 +48,15 @@ class _UnderWay(Generic[Made]):
             return self.job()
 
 
-def _ahead(executor: Executor, at_once: int, jobs: Iterable[Callable[[], Made]]) -> Iterator[Made]:
+def _ahead(executor: Executor, at_once: int, jobs: Iterable[Callable[[], Result]]) -> Iterator[Result]:
     """Yield the results of jobs in order; at most `at_once` jobs are pending, because results take memory."""
-    under_way: deque[_UnderWay[Made]] = deque()
+    under_way: deque[_UnderWay[Result]] = deque()
     for job in jobs:
         if len(under_way) >= at_once:
-            yield under_way.popleft().made()
+            yield under_way.popleft().result()
         try:
             under_way.append(_UnderWay(job, executor.submit(job)))
         except BrokenExecutor:
             under_way.append(_UnderWay(job, None))
     while under_way:
-        yield under_way.popleft().made()
+        yield under_way.popleft().result()

@@ -90,7 +90,7 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownQuantity:
     """A quantity that the matrices can show."""
 
     words: str
@@ -122,7 +122,7 @@ def sides_of_numbers(cells: pl.DataFrame) -> str:
     return f"of the {first} and of the {second} (mean per flow)"
 
 
-def quantities(tables: Tables, cells: pl.DataFrame) -> list[Shown]:
+def quantities(tables: Tables, cells: pl.DataFrame) -> list[ShownQuantity]:
     """Return all quantities that the matrices can show for these pairs."""
     found = []
     for name in _QUANTITIES:
@@ -133,7 +133,7 @@ def quantities(tables: Tables, cells: pl.DataFrame) -> list[Shown]:
     return found
 
 
-def _shown(name: str, look: Shades, cells: pl.DataFrame) -> Shown:
+def _shown(name: str, look: Shades, cells: pl.DataFrame) -> ShownQuantity:
     ends = ("second takes all", "fair", "first takes all")
     if name != SHARE:
         low, high = (f"{number(end)} {look.unit}".strip() for end in (look.low, look.high))
@@ -142,16 +142,16 @@ def _shown(name: str, look: Shades, cells: pl.DataFrame) -> Shown:
         ends = (low, ", ".join(middle), high)
     rows = look.cells.select("point", "numbers", "fill", "ink", pl.col("value").round_sig_figs(6))
     by_point = {point: cell for point, *cell in rows.iter_rows()}
-    return Shown(look.words, look.unit, look.of_both, look.ramp, ends, by_point)
+    return ShownQuantity(look.words, look.unit, look.of_both, look.ramp, ends, by_point)
 
 
-def matrices(cells: pl.DataFrame, anchors: dict[int, str], first: Shown) -> list[Matrix]:
+def matrices(cells: pl.DataFrame, anchors: dict[int, str], first: ShownQuantity) -> list[Matrix]:
     """Return the matrix of each network, in the order of the points, with the initial quantity."""
     parts = cells.partition_by("slice", maintain_order=True)
     return [_matrix(part, anchors, first) for part in parts]
 
 
-def _matrix(cells: pl.DataFrame, anchors: dict[int, str], shown: Shown) -> Matrix:
+def _matrix(cells: pl.DataFrame, anchors: dict[int, str], shown: ShownQuantity) -> Matrix:
     columns = cells["second"].unique(maintain_order=True).to_list()
     rows = cells["first"].unique(maintain_order=True).to_list()
     found = {(row["first"], row["second"]): _pair(row, anchors, shown) for row in cells.to_dicts()}
@@ -165,7 +165,7 @@ def _matrix(cells: pl.DataFrame, anchors: dict[int, str], shown: Shown) -> Matri
     )
 
 
-def _pair(row: dict, anchors: dict[int, str], shown: Shown) -> Pair:
+def _pair(row: dict, anchors: dict[int, str], shown: ShownQuantity) -> Pair:
     cell = shown.cells.get(row["point"], _UNKNOWN)
     first, _, second = cell[0].partition(" / ")
     verdict = "nothing was delivered"

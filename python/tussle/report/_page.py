@@ -105,7 +105,7 @@ def _render(dataset: Results, drawing: Drawing | None) -> str:
         answer=_sentences(dataset, cells, found),
         facts=_facts(dataset),
         changes=changes(dataset),
-        details=_details(dataset, cells, _Made(anchors, drawn)),
+        details=_details(dataset, cells, anchors, drawn),
         shown=anchors[_most_telling(cells, points)],
         points=point_table(dataset, anchors),
         threshold=THRESHOLD,
@@ -211,13 +211,7 @@ _FACTS = (
 )
 
 
-@dataclass(frozen=True)
-class _Made:
-    anchors: dict[int, str]
-    charts: Charts
-
-
-def _details(dataset: Tables, cells: pl.DataFrame, made: _Made) -> list[Detail]:
+def _details(dataset: Tables, cells: pl.DataFrame, anchors: dict[int, str], drawn: Charts) -> list[Detail]:
     tables = flow_table(dataset)
     found_pairs = {row["point"]: row for row in cells.iter_rows(named=True)}
     first_runs = dataset.runs.group_by("point").agg(pl.col("run").min()).sort("point").collect()
@@ -227,13 +221,13 @@ def _details(dataset: Tables, cells: pl.DataFrame, made: _Made) -> list[Detail]:
         pair = found_pairs.get(point)
         found.append(
             Detail(
-                anchor=made.anchors[point],
+                anchor=anchors[point],
                 point=point,
                 title=_title(pair) if pair else flows_in_words(one),
                 remark="; ".join(filter(None, [other_axes_in_words(one), network_in_words(one)])),
                 flows=tables[point],
                 verdict=_answer.of_pair(pair) if pair else "",
-                packed=made.charts.packed.get(point, ""),
+                packed=drawn.packed.get(point, ""),
             )
         )
     return found

@@ -33,17 +33,18 @@ _TURN = "turn"
 """The axis of a dataset with several groups of flows."""
 _LOCK = "lock"
 _QUESTION = "What did each client get?"
-_RTTS = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99}
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+"""Quantiles of the RTT in the table of flows."""
 
 
-class Made(NamedTuple):
+class Conversion(NamedTuple):
     """A dataset, and sentences about implausible or omitted parts."""
 
     dataset: Dataset
     doubts: list[str]
 
 
-class _Written(NamedTuple):
+class _Recorded(NamedTuple):
     """Flows and their samples; times count from the start of the first of these flows."""
 
     flows: pl.DataFrame
@@ -79,7 +80,7 @@ def holding(folder: Path) -> Iterator[Path]:
                 shutil.rmtree(partial, ignore_errors=True)
 
 
-def write_dataset(folder: Path, facts: Mapping[str, Any]) -> Made:
+def write_dataset(folder: Path, facts: Mapping[str, Any]) -> Conversion:
     """Make the dataset `folder` from the server's partial folder, which is then removed.
 
     `facts` go into the provenance, together with implausible values: a flow with impossible numbers is left
@@ -106,7 +107,7 @@ def write_dataset(folder: Path, facts: Mapping[str, Any]) -> Made:
     tables = {name: table.lazy() for name, table in _tables(turns, validity).items()}
     save(folder, Contents(origin.scenario_toml, about, tables))
     shutil.rmtree(partial, ignore_errors=True)
-    return Made(Dataset.open(folder), [*left_out, *contradictions])
+    return Conversion(Dataset.open(folder), [*left_out, *contradictions])
 
 
 def _contradictions(flows: pl.DataFrame) -> list[str]:
@@ -120,7 +121,7 @@ def _contradictions(flows: pl.DataFrame) -> list[str]:
 class _Turn:
     """Flows that overlap in time, directly or through others: one run of the dataset."""
 
-    def __init__(self, index: int, written: _Written) -> None:
+    def __init__(self, index: int, written: _Recorded) -> None:
         run = _scenario(written).points()[0].resolve(seed=0)
         self.written = written
         self.index = index
@@ -147,7 +148,7 @@ class _Turn:
         }
 
 
-def _turns(written: _Written) -> Iterator[_Written]:
+def _turns(written: _Recorded) -> Iterator[_Recorded]:
     """Split the flows at times when none was active: groups do not affect each other."""
     flows = written.flows.with_columns(until_s=pl.col("end_s").fill_null(written.end_s)).sort(
         "start_s", "flow"
@@ -159,14 +160,14 @@ def _turns(written: _Written) -> Iterator[_Written]:
         chosen = turn.drop("turn", "until_s").sort("flow")
         samples = written.samples.filter(pl.col("flow").is_in(chosen["flow"].to_list()))
         ends = [turn["until_s"].max(), samples["time_s"].max()]
-        yield _since(began_s, _Written(chosen, samples, max(_known(ends))))
+        yield _since(began_s, _Recorded(chosen, samples, max(_known(ends))))
 
 
-def _since(began_s: float, written: _Written) -> _Written:
+def _since(began_s: float, written: _Recorded) -> _Recorded:
     """Count times from `began_s` on."""
     times = [pl.col(name) - began_s for name in ("start_s", "stop_s", "end_s", "complete_s")]
     samples = written.samples.with_columns((pl.col("time_s") - began_s).round(1))
-    return _Written(written.flows.with_columns(times), samples, written.end_s - began_s)
+    return _Recorded(written.flows.with_columns(times), samples, written.end_s - began_s)
 
 
 def _on_grid(starts: pl.Series) -> float:
@@ -178,13 +179,13 @@ def _known(times: Iterable[Any]) -> list[float]:
     return [time for time in times if time is not None]
 
 
-def _written(received: Received) -> _Written:
+def _written(received: Received) -> _Recorded:
     flows, samples, _ = received
     ends = [flows["end_s"].max(), samples["time_s"].max(), flows["start_s"].max()]
-    return _since(_on_grid(flows["start_s"]), _Written(flows, samples, max(_known(ends))))
+    return _since(_on_grid(flows["start_s"]), _Recorded(flows, samples, max(_known(ends))))
 
 
-def _scenario(written: _Written) -> Scenario:
+def _scenario(written: _Recorded) -> Scenario:
     """Describe the measurement as a scenario, so that the simulator can execute it.
 
     The rate of the path is the highest rate of all flows together over a second, and its delay the shortest
@@ -246,7 +247,6 @@ def _tables_of(turn: _Turn, validity: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Return a group's part of each table, its flows counted from 0."""
     flows = turn.written.flows["flow"]
     own = {
-        "flows": _flows(turn.written, turn.steady_s),
         "samples": turn.written.samples,
         "events": _events(turn.written),
         "validity": validity.filter(pl.col("flow").is_in(flows.to_list())),
@@ -256,20 +256,58 @@ def _tables_of(turn: _Turn, validity: pl.DataFrame) -> dict[str, pl.DataFrame]:
         name: frame.join(numbers, on="flow", maintain_order="left").drop("flow").rename({"number": "flow"})
         for name, frame in own.items()
     }
+    counted["flows"] = _flows(turn.written, turn.steady_s)
     counted["links"] = pl.DataFrame(schema=ENGINE_TABLES["links"].schema()).drop("run")
     tables = ENGINE_TABLES | OPTIONAL_TABLES
     run = pl.lit(turn.index, pl.UInt32).alias("run")
     return {name: tables[name].conform(frame.select(run, pl.all())) for name, frame in counted.items()}
 
 
-def _flows(written: _Written, steady: tuple[float, float]) -> pl.DataFrame:
-    """Complete the table of flows with measurements in the steady interval, from their samples."""
-    samples, (from_s, to_s) = written.samples, steady
+def _flows(written: _Recorded, steady: tuple[float, float]) -> pl.DataFrame:
+    """Return the table of flows, which are in the order of their numbers."""
+    counts, rtts = _steady_counts(written.samples, steady), _steady_rtts(written.samples, steady)
+    rows = (
+        _flow_row(row, counts.get(row["flow"], {}), rtts.get(row["flow"]))
+        for row in written.flows.iter_rows(named=True)
+    )
+    return flows_frame(rows, _ns(steady[1] - steady[0]))
+
+
+def _flow_row(
+    flow: Mapping[str, Any], steady: Mapping[str, int], rtt: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return the row of a flow, from a server's record and its measurements in the steady interval."""
+    complete_s, stop_s = flow["complete_s"], flow["stop_s"]
+    return {
+        "name": flow["name"],
+        "algorithm": flow["algorithm"],
+        "path": ["network"],
+        "start_ns": _ns(flow["start_s"]),
+        "stop_ns": None if stop_s is None else _ns(stop_s),
+        "completion_ns": None if complete_s is None else _ns(complete_s - flow["start_s"]),
+        "delivered_bytes": flow["delivered_bytes"],
+        "counts": {
+            "sent_packets": flow["sent_packets"],
+            "retransmitted_packets": flow["retransmitted_packets"],
+            "dropped_packets": max(0, flow["sent_packets"] - flow["arrived_packets"]),
+            "timeouts": flow["timeouts"],
+        },
+        "steady": {"delivered_bytes": 0, "sent_packets": 0, "retransmitted_packets": 0, **steady},
+        "rtt": rtt,
+    }
+
+
+def _ns(seconds: float) -> int:
+    return round(seconds * _NS)
+
+
+def _steady_counts(samples: pl.DataFrame, steady: tuple[float, float]) -> dict[int, dict[str, int]]:
+    """Return the counts of each flow in the steady interval, as far as its samples have them."""
     counted = {
-        "steady_delivered_bytes": pl.col("delivered_bytes").cast(pl.Int64),
-        "steady_sent_packets": pl.col("tcp_info.sent_packets").cast(pl.Int64),
-        "steady_retransmitted_packets": pl.col("retransmitted_packets").cast(pl.Int64),
-        "steady_timeouts": pl.col("tcp_info.timeouts").cast(pl.Int64),
+        "delivered_bytes": pl.col("delivered_bytes").cast(pl.Int64),
+        "sent_packets": pl.col("tcp_info.sent_packets").cast(pl.Int64),
+        "retransmitted_packets": pl.col("retransmitted_packets").cast(pl.Int64),
+        "timeouts": pl.col("tcp_info.timeouts").cast(pl.Int64),
     }
     # Half a row more, since times on the grid are sums of tenths.
     until = [
@@ -283,42 +321,33 @@ def _flows(written: _Written, steady: tuple[float, float]) -> pl.DataFrame:
         .join(until[0], on="flow", how="left", suffix="_before")
         .select(
             "flow",
-            *(
-                pl.when(pl.col(name).is_not_null())
-                .then((pl.col(name) - pl.col(f"{name}_before").fill_null(0)).clip(lower_bound=0))
-                .alias(name)
-                for name in counted
-            ),
+            *((pl.col(name) - pl.col(f"{name}_before").fill_null(0)).clip(lower_bound=0) for name in counted),
         )
     )
+    return {
+        row.pop("flow"): {name: count for name, count in row.items() if count is not None}
+        for row in gained.iter_rows(named=True)
+    }
+
+
+def _steady_rtts(samples: pl.DataFrame, steady: tuple[float, float]) -> dict[int, dict[str, Any]]:
+    """Return the RTTs of each flow in the steady interval, of those that have any."""
     # The kernel reports smoothed RTTs, not those of single packets.
-    rtt = pl.col("srtt_ms")
-    rtts = (
+    rtt, (from_s, to_s) = pl.col("srtt_ms"), steady
+    found = (
         samples.filter(pl.col("time_s").is_between(from_s - _GRID_S / 2, to_s - _GRID_S / 2, closed="left"))
+        .filter(rtt.is_not_null())
         .group_by("flow")
         .agg(
-            rtt.min().alias("rtt_min_ms"),
-            rtt.mean().alias("rtt_mean_ms"),
-            *(rtt.quantile(part, "linear").alias(f"rtt_{name}_ms") for name, part in _RTTS.items()),
+            rtt.min().alias("min_ms"),
+            rtt.mean().alias("mean_ms"),
+            pl.concat_list(rtt.quantile(part, "linear") for part in _QUANTILES).alias("percentiles_ms"),
         )
     )
-    known = [name for name in counted if name != "steady_timeouts"]
-    measured = (
-        written.flows.join(gained, on="flow", how="left")
-        .join(rtts, on="flow", how="left")
-        .with_columns(pl.col(name).fill_null(0) for name in known)
-        .with_columns(
-            pl.lit("network").alias("path"),
-            (pl.col("complete_s") - pl.col("start_s")).alias("completion_s"),
-            (pl.col("sent_packets").cast(pl.Int64) - pl.col("arrived_packets").cast(pl.Int64))
-            .clip(lower_bound=0)
-            .alias("dropped_packets"),
-        )
-    )
-    return flows_frame(measured, to_s - from_s)
+    return {row.pop("flow"): row for row in found.iter_rows(named=True)}
 
 
-def _events(written: _Written) -> pl.DataFrame:
+def _events(written: _Recorded) -> pl.DataFrame:
     flows = written.flows
     found = pl.concat(
         [

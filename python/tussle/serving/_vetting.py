@@ -15,6 +15,8 @@ _MOST_BYTES = 1 << 60
 _MOST_RTT_MS = 1e6
 _MOST_FIGURE = 1e16
 """Largest plausible number: rates in bit/s are the largest of a kernel's."""
+_MOST_TIME_S = 1e10
+"""Largest plausible time: a table has nanoseconds in 64 bits."""
 _AHEAD_S = 10.0
 """Largest time of a row before the start of its flow, or after its end: clocks differ by less."""
 _MOST_NAME_BYTES = 64
@@ -48,10 +50,14 @@ def _faults(received: Received) -> Iterator[tuple[int, str]]:
         "flow", "start_s", "end_s", "delivered_bytes"
     ).iter_rows():
         until_s = start_s if end_s is None else end_s
-        if not 0 <= start_s <= until_s < _MOST_FIGURE:
+        if not 0 <= start_s <= until_s < _MOST_TIME_S:
             yield flow, f"it lasted from {start_s:g} s to {until_s:g} s"
         if delivered > _MOST_BYTES:
             yield flow, f"{delivered} bytes cannot have arrived"
+    for name in ("stop_s", "complete_s"):
+        broken = ~pl.col(name).is_between(pl.col("start_s"), _MOST_TIME_S)
+        for flow, at_s in _where(flows, broken, name):
+            yield flow, f"{name} cannot be {at_s:g}"
     samples = samples.filter(pl.col("flow").is_in(known))
     yield from _of_samples(samples, flows)
     yield from _of_validity(validity.filter(pl.col("flow").is_in(known)))

@@ -17,7 +17,7 @@ from tussle.sweep.costs import Cost, added, costs_of
 
 Tables: TypeAlias = Mapping[str, pl.DataFrame]
 """Tables of one run, as an engine returns them."""
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 TASK_S = 0.5
 """Time after which a worker starts no further run of its task.
@@ -99,7 +99,7 @@ def pack(first: int, runs: Sequence[Tables]) -> bytes:
     return packed.getvalue()
 
 
-def _tried(step: Callable[[], Made]) -> Made | Failure:
+def _tried(step: Callable[[], Result]) -> Result | Failure:
     """Return the result of a step, or the reason of its failure."""
     try:
         return step()
