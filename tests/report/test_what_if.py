@@ -95,6 +95,7 @@ def test_a_changed_run_has_the_digest_of_the_command_line(page, tussle_):
     doubled = ("--set", "path.queue.limit=80 packets", "--set", "seed=1")
     assert twice == by_command_line(tussle_, *doubled)[shown]
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.eval_on_selector("#what-if table", "table => table.getBoundingClientRect().right") <= 390
 
 
 def test_each_change_of_a_run_is_simulated(page, tussle_):
