@@ -51,10 +51,11 @@ def test_the_wheel_has_every_file_of_the_package_and_of_the_folders_it_links_to(
     assert needed() - names == set()
 
 
-def test_the_wheel_has_the_simulator_for_every_python_and_the_agent_of_linux(wheel: Path):
+def test_the_wheel_has_the_simulator_for_every_python_and_for_pages_and_the_agent_of_linux(wheel: Path):
     names = {Path(name).name for name in zipfile.ZipFile(wheel).namelist()}
     assert "-abi3-" in wheel.name
     assert names & {"_core.abi3.so", "_core.abi3.pyd"}
+    assert "_simulator.wasm.gz" in names
     if "linux" in wheel.name:
         assert {"_agent", "_driver.o"} <= names
 

@@ -78,8 +78,8 @@ def test_the_flow_with_the_shorter_round_trip_time_gets_more(tmp_path: Path):
         output=tmp_path / "d",
         workers=1,
     )
-    rows = REGISTRY["share"].compute(dataset).sort("run", "flow")
-    assert rows.filter(flow=0)["share"].min() > 0.6
+    rows = REGISTRY["share"].compute(dataset)
+    assert min(rows.filter(flow=0)["share"].to_list()) > 0.6
 
 
 @pytest.mark.parametrize("flows", ["4", "0x1", "axb", "4x1x1", "", "-1x2"])

@@ -17,11 +17,11 @@ use crate::table::{Column, Labels, Table, Values};
 #[derive(Clone, Debug)]
 pub struct QueueLog {
     link: String,
-    rows: Arc<Mutex<Rows>>,
+    records: Arc<Mutex<Records>>,
 }
 
 #[derive(Debug, Default)]
-struct Rows {
+struct Records {
     rows: Vec<Row>,
     /// Arrival times of the queued packets. Copies of one packet leave in the order of their arrivals.
     queued: HashMap<PacketId, VecDeque<Time>>,
@@ -46,7 +46,7 @@ struct PacketId {
     number: u32,
 }
 
-impl Rows {
+impl Records {
     fn arrive(&mut self, packet: &Packet, now: Time) {
         self.queued.entry(PacketId::of(packet)).or_default().push_back(now);
         self.rows.push(Row { at: now, event: "arrival", size_bytes: packet.size_bytes, arrived: now });
@@ -78,7 +78,7 @@ impl PacketId {
 impl QueueLog {
     /// Creates an empty log of the link with a name.
     pub fn new(link: &str) -> QueueLog {
-        QueueLog { link: link.to_owned(), rows: Arc::default() }
+        QueueLog { link: link.to_owned(), records: Arc::default() }
     }
 
     /// Name of the link.
@@ -109,7 +109,9 @@ impl QueueLog {
         rows.sort_by_key(|row| row.at);
         let times = |time: fn(&Row) -> Time| Values::U64(rows.iter().map(|row| time(row).ns()).collect());
         let mut events = Labels::default();
-        rows.iter().for_each(|row| events.push(row.event));
+        for row in &rows {
+            events.push(row.event);
+        }
         let columns = [
             ("time_ns", times(|row| row.at)),
             ("event", events.values()),
@@ -120,8 +122,8 @@ impl QueueLog {
         Table { name: "queue", columns: columns.into() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Rows> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Records> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -138,14 +140,18 @@ impl Queue for LoggedQueue {
         self.queue.enqueue(packet, now, dropped);
         let mut log = self.log.lock();
         log.arrive(&packet, now);
-        dropped[dropped_before..].iter().for_each(|packet| log.lose(packet, now));
+        for packet in &dropped[dropped_before..] {
+            log.lose(packet, now);
+        }
     }
 
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
         let dropped_before = dropped.len();
         let packet = self.queue.dequeue(now, dropped);
         let mut log = self.log.lock();
-        dropped[dropped_before..].iter().for_each(|packet| log.lose(packet, now));
+        for packet in &dropped[dropped_before..] {
+            log.lose(packet, now);
+        }
         if let Some(packet) = &packet {
             log.arrived = log.remove(packet);
         }
