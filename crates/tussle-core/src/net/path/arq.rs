@@ -12,7 +12,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::link::Rated;
-use super::queue_log::QueueLog;
 use super::queued_link::LinkParts;
 use super::transmitter::{Fate, NS_BITS, Sent, Transmitter};
 use super::{
@@ -63,10 +62,6 @@ impl ElementSettings for Spec {
         self.parts(seed)?.build()
     }
 
-    fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
-        self.parts(seed)?.build_logged(log)
-    }
-
     fn delays(&self) -> Delays {
         let Delays { shortest_ns, longest_ns } = Delays::changing(self.delay_ns, &self.changes);
         let retries_ns = u64::from(self.attempts).saturating_mul(self.retry_delay_ns);
@@ -84,7 +79,7 @@ impl ElementSettings for Spec {
 
 impl Spec {
     /// The transmitter and the queue of the link.
-    fn parts(&self, seed: u64) -> Result<LinkParts<'_, Radio>, String> {
+    pub(super) fn parts(&self, seed: u64) -> Result<LinkParts<'_, Radio>, String> {
         if !(1..=MAX_ATTEMPTS).contains(&self.attempts) {
             return Err(format!("attempts: {}; give 1 to {MAX_ATTEMPTS}", self.attempts));
         }
@@ -107,7 +102,7 @@ impl Spec {
 }
 
 #[derive(Debug)]
-struct Radio {
+pub(super) struct Radio {
     rated: Rated,
     error: Probability,
     block_bytes: u32,

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::change::checked_changes;
 use super::fifo_link::FifoLink;
-use super::queue_log::QueueLog;
 use super::queued_link::LinkParts;
 use super::transmitter::{Fate, NS_BITS, Sent, Transmitter};
 use super::{
@@ -36,10 +35,6 @@ impl ElementSettings for Spec {
         self.parts(seed)?.build()
     }
 
-    fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
-        self.parts(seed)?.build_logged(log)
-    }
-
     fn delays(&self) -> Delays {
         Delays::changing(self.delay_ns, &self.changes)
     }
@@ -61,7 +56,7 @@ impl Spec {
     }
 
     /// The transmitter and the queue of the link.
-    fn parts(&self, seed: u64) -> Result<LinkParts<'_, Rated>, String> {
+    pub(super) fn parts(&self, seed: u64) -> Result<LinkParts<'_, Rated>, String> {
         let context = QueueContext { rate_bit_per_s: self.rate_bit_per_s, seed };
         Ok(LinkParts { transmitter: self.transmitter()?, queue: &self.queue, context })
     }

@@ -107,7 +107,14 @@ impl ElementKind {
     /// # Errors
     /// A sentence that names the invalid setting, or says that the element is not a link.
     pub(crate) fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
-        self.settings().build_logged(seed, log)
+        match self {
+            ElementKind::Link(spec) => spec.parts(seed)?.build_logged(log),
+            ElementKind::Trace(spec) => spec.parts(seed)?.build_logged(log),
+            ElementKind::Arq(spec) => spec.parts(seed)?.build_logged(log),
+            ElementKind::Wifi(spec) => spec.parts(seed)?.build_logged(log),
+            ElementKind::Processing(spec) => spec.parts(seed)?.build_logged(log),
+            _ => Err("the element has no queue".to_owned()),
+        }
     }
 
     /// Delay that the element adds to a packet, without queueing delay.

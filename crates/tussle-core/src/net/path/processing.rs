@@ -4,7 +4,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::queue_log::QueueLog;
 use super::queued_link::LinkParts;
 use super::transmitter::{Fate, Sent, Transmitter};
 use super::{Delays, Element, ElementSettings, Entry, LinkSettings, MAX_DELAY, MAX_RATE_BIT_PER_S};
@@ -33,10 +32,6 @@ impl ElementSettings for Spec {
         self.parts(seed)?.build()
     }
 
-    fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
-        self.parts(seed)?.build_logged(log)
-    }
-
     fn delays(&self) -> Delays {
         Delays::random(&self.time)
     }
@@ -49,7 +44,7 @@ impl ElementSettings for Spec {
 
 impl Spec {
     /// The transmitter and the queue of the link.
-    fn parts(&self, seed: u64) -> Result<LinkParts<'_, Processor>, String> {
+    pub(super) fn parts(&self, seed: u64) -> Result<LinkParts<'_, Processor>, String> {
         let time = Sampler::new(&self.time, MAX_DELAY, Rng::new(seed, ENTRY.name))
             .map_err(|problem| format!("time.{problem}"))?;
         let context = QueueContext { rate_bit_per_s: MAX_RATE_BIT_PER_S, seed };
@@ -59,7 +54,7 @@ impl Spec {
 
 /// A processor, which handles one packet at a time.
 #[derive(Debug)]
-struct Processor {
+pub(super) struct Processor {
     time: Sampler,
 }
 

@@ -1,25 +1,17 @@
 //! Properties of an element that follow from its settings alone.
 
-use super::queue_log::QueueLog;
 use super::{Change, Element};
 use crate::net::queue::QueueSpec;
 use crate::util::distribution::Distribution;
 
-/// Settings of one kind of element. An element that does not state its delays or its link does not compile.
+/// Settings of one kind of element. No method has a default: an element that does not state its delays or its link
+/// does not compile.
 pub(super) trait ElementSettings {
     /// Builds the element; `seed` seeds its random number generator.
     ///
     /// # Errors
     /// A sentence that names the invalid setting.
     fn build(&self, seed: u64) -> Result<Box<dyn Element>, String>;
-
-    /// Builds the element, if it is a link, with a log of its packets.
-    ///
-    /// # Errors
-    /// A sentence that names the invalid setting, or says that the element is not a link.
-    fn build_logged(&self, _seed: u64, _log: &QueueLog) -> Result<Box<dyn Element>, String> {
-        Err("the element has no queue".to_owned())
-    }
 
     /// Delay that the element adds to a packet, without queueing delay.
     fn delays(&self) -> Delays;

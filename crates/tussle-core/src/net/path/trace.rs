@@ -7,7 +7,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::queue_log::QueueLog;
 use super::queued_link::LinkParts;
 use super::transmitter::{Fate, Sent, Transmitter};
 use super::{Delays, Element, ElementSettings, Entry, LinkSettings, MAX_RATE_BIT_PER_S, checked_delay};
@@ -44,10 +43,6 @@ impl ElementSettings for Spec {
         self.parts(seed)?.build()
     }
 
-    fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
-        self.parts(seed)?.build_logged(log)
-    }
-
     fn delays(&self) -> Delays {
         Delays::constant(self.delay_ns)
     }
@@ -63,7 +58,7 @@ impl ElementSettings for Spec {
 
 impl Spec {
     /// The transmitter and the queue of the link.
-    fn parts(&self, seed: u64) -> Result<LinkParts<'_, Recorded>, String> {
+    pub(super) fn parts(&self, seed: u64) -> Result<LinkParts<'_, Recorded>, String> {
         let opportunities = &self.opportunities_ms;
         if !opportunities.is_sorted() {
             return Err("opportunities_ms: a time is before the one above it; sort them".to_owned());
@@ -98,7 +93,7 @@ fn busiest_bit_per_s(opportunities_ms: &[u32]) -> u64 {
 }
 
 #[derive(Debug)]
-struct Recorded {
+pub(super) struct Recorded {
     opportunities_ns: Vec<u64>,
     cycle_ns: u64,
     current: Opportunity,

@@ -13,7 +13,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::queue_log::QueueLog;
 use super::queued_link::LinkParts;
 use super::transmitter::{Fate, NS_BITS, Sent, Transmitter};
 use super::{Delays, Element, ElementSettings, Entry, LinkSettings, checked_delay};
@@ -83,10 +82,6 @@ impl ElementSettings for Spec {
         self.parts(seed)?.build()
     }
 
-    fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
-        self.parts(seed)?.build_logged(log)
-    }
-
     fn delays(&self) -> Delays {
         Delays::constant(self.delay_ns)
     }
@@ -98,7 +93,7 @@ impl ElementSettings for Spec {
 
 impl Spec {
     /// The transmitter and the queue of the link.
-    fn parts(&self, seed: u64) -> Result<LinkParts<'_, Station>, String> {
+    pub(super) fn parts(&self, seed: u64) -> Result<LinkParts<'_, Station>, String> {
         let rates = RATES.iter().filter(|(mbit, _)| mbit * BIT_PER_MBIT <= self.rate_bit_per_s).count();
         if rates == 0 {
             return Err(format!("rate_bit_per_s: {} bit/s; give at least 6000000", self.rate_bit_per_s));
@@ -167,7 +162,7 @@ fn frame_time(bytes: u64, mbit: u64) -> Time {
 }
 
 #[derive(Debug)]
-struct Station {
+pub(super) struct Station {
     spec: Spec,
     delay: Time,
     rates: &'static [(u64, f64)],
