@@ -72,7 +72,7 @@ def test_an_overlay_of_a_third_dataset_with_other_flows_is_refused():
 
 
 def test_an_overlay_of_a_dataset_with_itself_is_refused():
-    with pytest.raises(TussleError, match="two of these datasets are one"):
+    with pytest.raises(TussleError, match="two of these datasets are the same"):
         draw("overlay", PAIRS, View(point=1, beside=Beside(PAIRS, "pairs", "pairs")))
 
 

@@ -39,7 +39,7 @@ def export(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="TABLE|METRIC|flow|packets|queue-log",
+            metavar="WHAT",
             help="A table (runs, flows, samples, links or events); a metric from `tussle list metrics`; "
             "`flow`, one flow over time for flent and iperf3; `packets`, a capture of a simulated run for "
             "Wireshark; or `queue-log`, the packets of one link in a simulated run for mahimahi's graphs.",
@@ -50,8 +50,9 @@ def export(
         str | None,
         typer.Option(
             "--format",
-            metavar="csv|parquet|json|latex|flent|iperf3|pcapng|mahimahi",
-            help="Format; flent and iperf3 for `flow`, pcapng for `packets`, mahimahi for `queue-log`.",
+            metavar="FORMAT",
+            help="csv, parquet, json or latex for tables and metrics, flent or iperf3 for `flow`, pcapng for "
+            "`packets`, mahimahi for `queue-log`.",
             show_default="by the name of FILE, else csv",
         ),
     ] = None,
