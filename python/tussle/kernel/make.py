@@ -60,7 +60,9 @@ class Make:
 
     def _call(self, *arguments: str) -> None:
         command = ["make", "ARCH=um", f"KBUILD_KCONFIG={KCONFIG}", *arguments]
-        # A session of its own: no compiler outlives this process.
+        log = self.log.open("a", buffering=1, encoding="utf-8")
+        # A session of its own: no compiler outlives this process. An interrupt before the block below would
+        # leave it running, so that nothing that takes time stands between.
         started = subprocess.Popen(  # noqa: S603
             command,
             cwd=self.tree,
@@ -72,7 +74,6 @@ class Make:
             errors="replace",
             start_new_session=True,
         )
-        log = self.log.open("a", buffering=1, encoding="utf-8")
         with log, started as process, ThreadPoolExecutor(1) as reader:
             try:
                 following = reader.submit(self._follow, process.stdout or (), log)
