@@ -102,7 +102,7 @@ class Hosts(Table):
     reduction: Axis[Reduction] | None = None
     """How a sender in recovery reduces its window: by proportional rate reduction ("prr", RFC 6937); by one
     packet for every second ACK, as before Linux 3.2 ("rate_halving"); or all at the loss ("immediate", RFC
-    6675, 5), as in many simulators. Linux has "prr" alone."""
+    6675, 5), as in ns-2. The kernels of the kernel engine have "prr" alone."""
     tlp: Axis[Switch] | None = None
     """Whether a sender with SACK sends tail loss probes (RFC 8985; `net.ipv4.tcp_early_retrans` 3 or 0)."""
     frto: Axis[Switch] | None = None

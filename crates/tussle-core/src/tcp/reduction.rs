@@ -40,9 +40,8 @@ impl Sender {
     /// Sets the window to ssthresh; the first retransmission of a recovery is sent all the same.
     /// [RFC 6675, 5](https://www.rfc-editor.org/rfc/rfc6675#section-5), steps 4.2 and 4.3
     fn reduce_at_once(&mut self) {
-        let has_room_for_one = self.flow.in_flight() + 1;
         let is_first = !self.prr.has_sent() && self.flow.lost_out > self.flow.retrans_out;
-        let least = if is_first { has_room_for_one } else { 0 };
+        let least = if is_first { self.flow.in_flight() + 1 } else { 0 };
         self.control.cwnd = self.control.ssthresh.max(least);
     }
 }
