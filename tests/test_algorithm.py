@@ -605,6 +605,7 @@ def test_the_cost_of_an_ack_is_measured_and_stays_out_of_datasets(here: Path) ->
     assert COSTS not in execute("reno")
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_cost_of_an_ack(here: Path) -> None:
     (here / "reno.py").write_text(RENO)
     command = [str(Path(sys.executable).with_name("tussle")), "matrix", "--algorithms", "cubic,reno.py:Reno"]

@@ -89,6 +89,7 @@ def test_a_scenario_is_given_as_name_file_tables_or_object(tmp_path: Path):
     assert tussle.experiment.loaded("one-cubic-flow-fills-the-link").question
 
 
+@pytest.mark.slow
 def test_api_and_command_line_make_the_same_bytes(tussle_, tmp_path: Path):
     options = ["--duration", "20 s", "--stagger", "2 s", "--repetitions", 2, "--profile", "dsl"]
     assert tussle_("matrix", "--algorithms", "reno,vegas", *options, "-o", "cli").status == 0

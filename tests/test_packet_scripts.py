@@ -22,13 +22,14 @@ ONE = SCRIPTS[0].with_name("fast_retransmit_by_sack.toml")
 MOST_SKIPPED = 2
 NOT_IN_LINUX = re.compile("^hosts = .*(reduction = |(fack|early_retransmit) = true)", re.MULTILINE)
 """Settings that the kernels of the engine do not have."""
+SLOW = {"sim": (), "kernel": pytest.mark.slow}
 RANDOM_SCRIPTS = 10
 """Random scripts for each algorithm."""
 MOST_OTHER_ENDS = 0.05
 """Largest fraction of random scripts with other ends: the guest's clock has a resolution of microseconds."""
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=[pytest.param(engine, marks=SLOW[engine]) for engine in ENGINES])
 def engine(request) -> str:
     if request.param == "kernel":
         request.getfixturevalue("kernel")

@@ -159,6 +159,7 @@ NOT_TRUE_OF_PRINT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", studies())
 def test_conclusions_hold_on_the_printed_numbers_but_for_those_that_contradict_their_table(name: str):
     study = Study.load(name)

@@ -269,6 +269,7 @@ def test_the_same_dataset_gives_the_same_page(page: Path, tmp_path: Path):
     assert again.read_bytes() == page.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_page_does_not_depend_on_the_number_of_workers_or_on_killed_ones(tmp_path: Path):
     data, progress = matrix([*FOUR, "yeah"]), []
     write(data, tmp_path / "alone.html")

@@ -71,6 +71,7 @@ def test_long_runs_are_sampled_less_often():
     assert "record.samples" not in chosen_duration(pairs(profile="dsl")).settings
 
 
+@pytest.mark.slow
 def test_matrix_prints_its_chosen_duration_and_keeps_a_given_one(tussle_, tmp_path):
     command = ["matrix", "--algorithms", "reno", "--repetitions", "1", "-o"]
     with_duration = tussle_(*command, tmp_path / "with-duration", "--duration", "20 s")

@@ -329,6 +329,7 @@ def test_unknown_settings_of_hosts_are_refused(hosts: Any, message: str):
     assert str(raised.value) == message
 
 
+@pytest.mark.slow
 def test_the_command_sets_timestamps_and_refuses_others(tussle_: Any, tmp_path: Path):
     (tmp_path / "it.toml").write_text(scenario().to_toml(), "utf-8")
     answer = tussle_("run", "it.toml", "--set", "hosts.timestamps=synchronised", "-o", "out")
