@@ -157,6 +157,10 @@ draw: setup  ## Compare the simulator with Linux in 32 cells (5 minutes); `make 
 	rm -rf results/agree-quick
 	$(BIN)/tussle agree --grid quick -o results/agree-quick
 
+.PHONY: agreement-of-hosts
+agreement-of-hosts: setup  ## Compare the simulator with Linux with each setting of hosts; `make test` takes five of them
+	$(BIN)/tussle agree --hosts --cells 4 -o results/agree-hosts
+
 AGREE := agree --grid full
 AGREED := results/agree-full
 
