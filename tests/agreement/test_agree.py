@@ -79,6 +79,8 @@ def test_results_of_another_build_are_reused_only_on_request(tussle_, tmp_path):
     [
         (("--grid", "quik"), '--grid: unknown grid "quik"; did you mean "quick"?'),
         (("--algorithms", "bbr3"), "--algorithms: Linux has no bbr3; give some of reno, bic, cubic"),
+        (("--set", "path.rate=2Mbit/s"), "--set path.rate: every cell has a value of its own"),
+        (("--set", "hosts.profil=linux-6.1"), 'unknown key "profil"; did you mean "profile"?'),
         (("--reuse", "hosts"), '--reuse: unknown engine "hosts"; there are sim, kernel'),
     ],
 )

@@ -213,8 +213,8 @@ class Agreed(BaseModel):
     """Name of the simulator."""
     linux: str
     """Name of the kernel."""
-    hosts: dict[str, Any]
-    """The settings of `[hosts]` of these cells."""
+    settings: dict[str, Any]
+    """The values that replace those of all cells, by their keys, as in `{"hosts.sack": false}`."""
     page: str
     """The file of the page."""
     is_broken: bool
@@ -294,13 +294,13 @@ def comparison_document(found: Comparison | Along, sides: tuple[str, str]) -> Co
     return ComparisonDocument(tussle=tussle.__version__, axis=None, comparisons=[_compared(found, sides)])
 
 
-def agreed(agreement: Agreement, called: tuple[str, str], hosts: Mapping[str, Any], page: str) -> Agreed:
-    """Return the agreement of two engines; `called` are their names."""
+def agreed(agreement: Agreement, called: tuple[str, str], settings: Mapping[str, Any], page: str) -> Agreed:
+    """Return the agreement of two engines; `called` are their names, `settings` those of all cells."""
     simulator, linux = called
     return Agreed(
         simulator=simulator,
         linux=linux,
-        hosts=dict(hosts),
+        settings=dict(settings),
         page=page,
         is_broken=agreement.is_broken,
         bounds=[

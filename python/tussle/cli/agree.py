@@ -14,7 +14,15 @@ import tussle
 from tussle.catalog import groups
 from tussle.cli._completion import algorithm_list
 from tussle.cli._engines import KernelChoice, KernelName, engines_of
-from tussle.cli._options import RESULTS, AsJson, ClusterAddress, Workers, algorithms_of
+from tussle.cli._options import (
+    RESULTS,
+    AsJson,
+    ClusterAddress,
+    Settings,
+    Workers,
+    algorithms_of,
+    parse_settings,
+)
 from tussle.cli._sweep import SweepMeans
 from tussle.cli._terminal import (
     INTERRUPTED,
@@ -76,6 +84,7 @@ def agree(
             "--hosts", help="Repeat the grid with each setting of `hosts` that Linux has, one at a time."
         ),
     ] = False,
+    settings: Settings = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -104,7 +113,8 @@ def agree(
     The scenarios, called cells, are sampled over rate, round-trip time, buffer, loss, flows and algorithms.
     The exit status is 1 when a difference exceeds its bound by more than the randomness between runs
     explains. With several kernels, the simulator is compared with each of them. Each kernel, and with
-    `--hosts` each setting, has a folder of datasets and pages.
+    `--hosts` each setting, has a folder of datasets and pages. `--set hosts.profile=linux-6.1` compares
+    hosts as Linux ships them.
     """
     from tussle.agreement import GRIDS, HOSTS, scenarios
 
@@ -118,8 +128,9 @@ def agree(
     names = _of_linux(algorithms)
     folder = output or RESULTS / "-".join(["agree", grid, *(f"{key}-{changed[key]}" for key in changed)])
     linux = engines_of("kernel", KernelChoice(kernel=kernel))
-    cells_by_name = scenarios(sampled, names)
-    flags = ["--hosts"] if hosts else []
+    for_all = parse_settings(settings)
+    cells_by_name = _with_settings(scenarios(sampled, names), for_all)
+    flags = [*(["--hosts"] if hosts else []), *(word for each in settings or [] for word in ("--set", each))]
     command = ["tussle", "agree", *_options(algorithms, grid, changed | _given(kernel)), *flags]
     engines = {**engines_of("sim", KernelChoice()), **linux}
     hows = {
@@ -127,14 +138,14 @@ def agree(
     }
     done: list[Agreed] = []
     try:
-        for settings in HOSTS if hosts else ({},):
-            place = folder / folder_of(settings)
-            if settings:
-                say(", ".join(f"hosts.{key} = {written(value)}" for key, value in settings.items()))
-            given = {f"hosts.{key}": value for key, value in settings.items()}
+        for changed_hosts in HOSTS if hosts else ({},):
+            place = folder / folder_of(changed_hosts)
+            given = {f"hosts.{key}": value for key, value in changed_hosts.items()}
+            if given:
+                say(", ".join(f"{key} = {written(value)}" for key, value in given.items()))
             chosen = {name: cell.with_settings(given) for name, cell in cells_by_name.items()}
             results = {name: _results(chosen, place / name, how) for name, how in hows.items()}
-            done += _compared(results, place, _Asked(shlex.join(command), settings))
+            done += _compared(results, place, _Asked(shlex.join(command), for_all | given))
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or f"interrupted; repeat the same command to go on in {folder}")
         raise typer.Exit(INTERRUPTED) from None
@@ -144,6 +155,13 @@ def agree(
         print_json(agreement_document(done).model_dump_json(indent=2))
     if any(each.is_broken for each in done):
         raise typer.Exit(_BROKEN)
+
+
+def _with_settings(cells: Mapping[str, Scenario], settings: Mapping[str, Any]) -> dict[str, Scenario]:
+    for key in settings:
+        if any(key in case for cell in cells.values() for case in cell.cases):
+            raise TussleError(f"--set {key}: every cell has a value of its own; set another key")
+    return {name: cell.with_settings(settings) for name, cell in cells.items()}
 
 
 def folder_of(settings: Mapping[str, Any]) -> str:
@@ -158,10 +176,10 @@ def folder_of(settings: Mapping[str, Any]) -> str:
 
 
 class _Asked(NamedTuple):
-    """The command that makes these results, and the settings of hosts."""
+    """The command that makes these results, and the values that replace those of the grid, by their keys."""
 
     command: str
-    hosts: Mapping[str, Any]
+    settings: Mapping[str, Any]
 
 
 def _compared(
@@ -180,7 +198,7 @@ def _compared(
         page = write(agreement, folder / name if len(linux) > 1 else folder, about)
         _show(agreement, called)
         say(f"pages: {page}")
-        yield agreed(agreement, called, asked.hosts, str(page))
+        yield agreed(agreement, called, asked.settings, str(page))
 
 
 def _given(kernel: str | None) -> dict[str, str]:
