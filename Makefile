@@ -162,12 +162,16 @@ agreement-of-hosts: setup  ## Compare the simulator with Linux with each setting
 	$(BIN)/tussle agree --hosts --cells 4 -o results/agree-hosts
 
 AGREE := agree --grid full
+WITH_DEFAULT_HOSTS := $(AGREE) --set hosts.profile=linux-6.1 --set hosts.timestamps=random
 AGREED := results/agree-full
+AGREED_WITH_DEFAULT_HOSTS := results/agree-full-linux-6.1
 
 .PHONY: agreement
-agreement: setup  ## Compare the simulator with Linux in 512 cells (80 minutes); HTML into results/agree-full, docs/agreement
+agreement: setup  ## Compare the simulator with Linux in 512 cells, with hosts that limit nothing and with Linux's own; docs/agreement
 	$(BIN)/tussle $(AGREE) -o $(AGREED) || test $$? = 1
-	$(BIN)/python tools/agreement.py $(AGREED) "tussle $(AGREE)"
+	$(BIN)/python tools/agreement.py bare $(AGREED) "tussle $(AGREE)"
+	$(BIN)/tussle $(WITH_DEFAULT_HOSTS) -o $(AGREED_WITH_DEFAULT_HOSTS) || test $$? = 1
+	$(BIN)/python tools/agreement.py linux-6.1 $(AGREED_WITH_DEFAULT_HOSTS) "tussle $(WITH_DEFAULT_HOSTS)"
 
 KERNELS := linux-6.1,linux-6.12,linux-7.3
 KERNEL_PROFILES := dsl lan lte

@@ -1,6 +1,7 @@
 """Write docs/agreement and the tables in docs/explanation/agreement.md from results of `tussle agree`.
 
-`python tools/agreement.py DIR "COMMAND"`: DIR is the folder that COMMAND wrote.
+`python tools/agreement.py HOSTS DIR "COMMAND"`: HOSTS are those of the cells, `bare` or `linux-6.1`, and DIR
+is the folder that COMMAND wrote.
 """
 
 import argparse
@@ -23,13 +24,14 @@ from tussle.agreement import (
 from tussle.dataset import Dataset
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ROOT / "docs" / "agreement"
-TEXT = ROOT / "docs" / "explanation" / "agreement.md"
-_MEASURED = re.compile(r"(?<=<!-- measured -->\n).*?(?=<!-- end -->)", re.DOTALL)
+DOCS = ROOT / "docs"
+TEXT = DOCS / "explanation" / "agreement.md"
+FOLDERS = {"bare": "agreement", "linux-6.1": "agreement/linux-6.1"}
+"""Where the figures and differences are, in docs, by the profile of the hosts."""
 
 
-def measured(agreement: Agreement, about: About) -> str:
-    """Return the tables and figures, as Markdown."""
+def measured(agreement: Agreement, about: About, place: str) -> str:
+    """Return the tables and figures, as Markdown; `place` is the folder of the figures in docs."""
     engine, kernel = (each.provenance["engine"] for each in next(iter(agreement.pairs.values())))
     bounds = [
         (
@@ -77,9 +79,8 @@ def measured(agreement: Agreement, about: About) -> str:
             f"On {about.date}, by `{about.command}`: {agreement.cells.height} cells. Simulator "
             f"{engine['version']}, build `{engine['build']}`; Linux {kernel['release']}, {kernel['hz']} "
             "ticks a second. "
-            "[differences.csv](../agreement/differences.csv) holds every difference. `make agreement` also "
-            "writes HTML pages with every cell, and with windows and queues of both engines, into "
-            "`results/agree-full`.",
+            f"[differences.csv](../{place}/differences.csv) holds every difference. `make agreement` also "
+            "writes HTML pages with every cell, and with windows and queues of both engines, into `results`.",
             "",
             *_table(
                 ("difference", "cells", "median", "at most", "95th percentile", "at most", "holds"), bounds
@@ -87,7 +88,7 @@ def measured(agreement: Agreement, about: About) -> str:
             "",
             "Cumulative distribution of the differences over the cells, with the limits of each bound:",
             "",
-            *(f"![{bound.words}](../agreement/{bound.quantity}.svg)" for bound in limits),
+            *(f"![{bound.words}](../{place}/{bound.quantity}.svg)" for bound in limits),
             "",
             "Medians over the cells of each algorithm. The score is the percentage of differences within the "
             "bound's limit for a single cell:",
@@ -133,7 +134,10 @@ def _table(header: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> list[
 
 def main() -> None:
     """Write the differences, the figures and the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("hosts", choices=FOLDERS)
     parser.add_argument("folder", type=Path)
     parser.add_argument("command")
     given = parser.parse_args()
@@ -145,12 +149,17 @@ def main() -> None:
         }
     )
     about = About(given.command, datetime.now(UTC).date().isoformat(), ("simulator", "Linux"))
-    save_differences(agreement, PAGES)
+    place = FOLDERS[given.hosts]
+    (DOCS / place).mkdir(exist_ok=True)
+    save_differences(agreement, DOCS / place)
     for verdict in agreement.verdicts:
         drawn = distribution(agreement.differences, verdict.bound)
-        (PAGES / f"{verdict.bound.quantity}.svg").write_text(drawn, "utf-8")
-    text = TEXT.read_text("utf-8")
-    TEXT.write_text(_MEASURED.sub(lambda _: measured(agreement, about), text), "utf-8")
+        (DOCS / place / f"{verdict.bound.quantity}.svg").write_text(drawn, "utf-8")
+    block = re.compile(rf"(?<=<!-- measured: {given.hosts} -->\n).*?(?=<!-- end -->)", re.DOTALL)
+    text, blocks = block.subn(lambda _: measured(agreement, about, place), TEXT.read_text("utf-8"))
+    if not blocks:
+        parser.error(f"{TEXT} has no block for {given.hosts}")
+    TEXT.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import polars as pl
@@ -94,3 +95,59 @@ def test_westwood_joined_by_reno_gets_what_is_stated(lan: pl.DataFrame):
     now = "With today's hosts it gets {:.0f} and Reno {:.0f}"
     assert now.format(today["mean_first_mbit_per_s"], today["mean_second_mbit_per_s"]) in WORDS
     assert math.isclose(sum(numbers), 96.5, abs_tol=0.5)
+
+
+PHONE = (DOCS / "papers" / "hsdpa.md").read_text("utf-8")
+ENGINES = ("simulator, the study's hosts", "simulator", "Linux")
+
+
+def of_table(name: str, engine: str) -> tuple[str, str]:
+    """Rank correlation within a number of flows, and median difference, of a table of the phone's page."""
+    [row] = re.findall(rf"^### {name}: .*?^\| {engine} \|(.*?)\|$", PHONE, re.MULTILINE | re.DOTALL)
+    _, correlation, difference = (cell.strip() for cell in row.split("|"))
+    return correlation.split()[0], difference
+
+
+def verdicts_of_the_phone() -> list[list[str]]:
+    """What came out of each conclusion: its words, then one answer for each of `ENGINES`."""
+    rows = re.findall(r"^\| (.*?) \| section .*? \| .*? \| (.*?) \| (.*?) \| (.*?) \|$", PHONE, re.MULTILINE)
+    return [
+        [words, *(answer.split()[0] for answer in (then, today, linux))] for words, today, then, linux in rows
+    ]
+
+
+def test_the_conclusions_of_the_phone_are_as_stated():
+    found = verdicts_of_the_phone()
+    assert len(found) == 16
+    then, today = (sum(row[at] == "holds" for row in found) for at in (1, 2))
+    assert (then, today) == (11, 8)
+    assert "eleven hold with the hosts of the study (Linux 2.6.24) and eight with today's" in WORDS
+    only_then = [words for words, *answers in found if answers[:2] == ["holds", "fails"]]
+    only_then += [words for words, *answers in found if answers[:2] == ["holds", "depends"]]
+    starts = [
+        "Downlink, BIC and CUBIC have more timeouts",
+        "With one flow, Westwood+ and Reno have shorter bursts",
+    ]
+    starts.append("Downlink, CUBIC retransmits about three times")
+    assert all(words.startswith(start) for words, start in zip(only_then, starts, strict=True))
+    for start in ("Downlink, BIC and CUBIC have longer RTTs", "Downlink, BIC and CUBIC retransmit more"):
+        assert [row[1:3] for row in found if row[0].startswith(start)] == [["holds", "holds"]]
+    assert [row[1] for row in found if row[0].startswith("Uplink, a single flow of CUBIC")] == ["fails"]
+    assert sum(row[2] == row[3] for row in found) == 14
+
+
+def test_the_tables_of_the_phone_are_as_stated():
+    (rtt_then, rtt_then_off), (rtt_today, rtt_today_off) = (of_table("Table I", each) for each in ENGINES[:2])
+    assert f"are within {rtt_then_off} of the printed ones in the median with the study's hosts" in WORDS
+    assert (
+        f"and within {rtt_today_off} with today's; rank correlations are {rtt_then} and {rtt_today}." in WORDS
+    )
+    (lost_then, lost_then_off), (lost_today, lost_today_off) = (
+        of_table("Table III", each) for each in ENGINES[:2]
+    )
+    assert f"differ by {lost_then_off} in the median with the study's hosts and by {lost_today_off}" in WORDS
+    assert f"with rank correlations of {lost_then} and {lost_today}." in WORDS
+    table = pl.read_csv(DOCS / "papers" / "hsdpa" / "comparison.csv", infer_schema_length=None)
+    means = table.filter(quantity="rtt_mean_ms").pivot("engine", index=("table", "row"), values="mean")
+    most = means.select((pl.col("kernel") / pl.col("sim") - 1).abs().max()).item()
+    assert f"mean RTTs are within {100 * most:.1f} % of the simulator's" in WORDS
