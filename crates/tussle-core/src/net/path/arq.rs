@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::link::Rated;
-use super::queued_link::LinkParts;
+use super::link_parts::LinkParts;
 use super::transmitter::{Fate, NS_BITS, Sent, Transmitter};
 use super::{
     Change, Delays, Element, ElementSettings, Entry, LinkSettings, LoggedLink, QueueLog, checked_delay,

@@ -65,6 +65,7 @@ elements! {
 mod change;
 mod element_slot;
 mod fifo_link;
+mod link_parts;
 mod queue_log;
 mod queued_link;
 mod settings;

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::queued_link::LinkParts;
+use super::link_parts::LinkParts;
 use super::transmitter::{Fate, Sent, Transmitter};
 use super::{
     Delays, Element, ElementSettings, Entry, LinkSettings, LoggedLink, MAX_DELAY, MAX_RATE_BIT_PER_S,

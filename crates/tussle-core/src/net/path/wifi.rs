@@ -13,7 +13,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::queued_link::LinkParts;
+use super::link_parts::LinkParts;
 use super::transmitter::{Fate, NS_BITS, Sent, Transmitter};
 use super::{Delays, Element, ElementSettings, Entry, LinkSettings, LoggedLink, QueueLog, checked_delay};
 use crate::Time;
