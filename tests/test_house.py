@@ -70,6 +70,17 @@ def test_the_text_of_an_rfc_link_names_its_rfc_and_section():
         assert bool(section) == ("," in text), text
 
 
+def test_a_doc_comment_can_be_understood_alone():
+    """The first words of a comment shown on hover refer to nothing before it."""
+    begins = {
+        ".rs": re.compile(r"^(?!\s*//[/!]).*\n\s*//[/!] ((?:Of|That|Those|The same|It) .*)", re.MULTILINE),
+        ".py": re.compile(r'"""((?:Of|That|Those|The same|It) .*)'),
+    }
+    code = [file for file in written_files() if file.suffix in begins and file != Path(__file__)]
+    found = {str(file): begins[file.suffix].findall(file.read_text("utf-8")) for file in code}
+    assert {file: comments for file, comments in found.items() if comments} == {}
+
+
 def test_each_departure_file_is_named_after_an_algorithm_the_sender_or_an_engine():
     known = {entry.stem for entry in (CORE / "cc").iterdir()} | {"sender", *engines.names()}
     assert {file.stem for file in (ROOT / "docs" / "deviations").glob("*.toml")} <= known

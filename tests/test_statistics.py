@@ -20,7 +20,7 @@ from tussle.statistics import (
 
 
 def test_quartiles_are_interpolated():
-    """Of 10, 20, 30, 50: median 25; 10 + 0.75 · 10 = 17.5 and 30 + 0.25 · 20 = 35."""
+    """The values are 10, 20, 30, 50: median 25; 10 + 0.75 · 10 = 17.5 and 30 + 0.25 · 20 = 35."""
     found = estimate([50, 10, 30, 20])
     assert (found.count, found.q1, found.median, found.q3) == (4, 17.5, 25.0, 35.0)
 

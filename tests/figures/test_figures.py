@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import polars as pl
 import pytest
 
@@ -17,6 +18,7 @@ from tussle.errors import TussleError
 from tussle.figures import REGISTRY, Beside, Figure, View, algorithm_colour, draw, save
 from tussle.figures._series import thin, thin_flows
 from tussle.figures._spread import beyond, boxes
+from tussle.figures._style import layered
 from tussle.figures._words import dashes
 from tussle.metrics import REGISTRY as METRICS
 
@@ -587,6 +589,17 @@ def test_thinning_flows_together_equals_thinning_each_alone():
         assert shown.equals(thin(alone.drop("flow"), "value", 12))
     assert together.filter(pl.col("flow") == 1).equals(each[1])
     assert {(0, 41), (2, 777), (2, 999)} <= set(together.select("flow", "time_s").rows())
+
+
+def test_the_title_of_a_figure_may_be_plain_text(monkeypatch: pytest.MonkeyPatch):
+    """The report and `--title` read the title's text."""
+
+    def titled(_tables: object, _view: View) -> alt.LayerChart:
+        return layered(alt.Chart().mark_point()).properties(title="Plain")
+
+    plain = Figure(name="plain", shows="A title.", needs=(), draw=titled)
+    monkeypatch.setattr(figures, "REGISTRY", {**REGISTRY, "plain": plain})
+    assert draw("plain", PAIRS).to_dict()["title"] == {"text": "Plain"}
 
 
 def test_short_series_are_not_thinned():

@@ -141,3 +141,19 @@ def test_names_that_do_not_choose_several_are_refused(
 )
 def test_where_several_cannot_run_they_are_refused(tussle_, arguments: tuple[str, ...], sentence: str):
     assert refused(tussle_("matrix", "--kernel", "a,b", *arguments)) == sentence
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("suite", "rfc9743", "--algorithm", "reno", "--engine", "kernel"),
+        ("worst", "--algorithm", "reno", "--objective", "queue", "--engine", "kernel"),
+        ("worst", "--algorithm", "reno", "--objective", "queue", "--check", "kernel"),
+    ],
+)
+def test_a_suite_and_a_search_run_on_one_kernel(
+    tmp_path: Path, copies: dict[str, str], command: tuple[str, ...]
+):
+    refusal = call(tmp_path, copies, *command, "--kernel", "one,other")
+    assert refusal.returncode == 2
+    assert refusal.stderr == "tussle: --kernel one,other: this command runs one kernel; give one\n"

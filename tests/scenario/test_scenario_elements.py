@@ -17,7 +17,7 @@ from tussle.scenario import Scenario
 from tussle.scenario.element_kinds import ELEMENTS
 from tussle.scenario.kinds import Needed, SimulatorDefault
 from tussle.sweep.merge import runs_table
-from written import WRITTEN, scenario
+from written import WRITTEN, scenario, takers
 
 MS = 1_000_000
 S = 1_000_000_000
@@ -326,7 +326,7 @@ def test_a_mistake_in_a_trace_file_is_reported_with_its_line(tmp_path: Path, tex
         ),
         (
             {"path__elements": [{"kind": "loss_periodic", "every_packets": 9, "delay": "1 ms"}]},
-            "scenario, path.elements.0.delay: a setting of jitter and handover; loss_periodic takes "
+            f"scenario, path.elements.0.delay: a setting of {takers(ELEMENTS, 'delay')}; loss_periodic takes "
             "every_packets",
         ),
         (

@@ -11,7 +11,7 @@ from tussle.catalog import catalog
 from tussle.errors import TussleError
 from tussle.scenario import Scenario
 from tussle.scenario.queue_kinds import QUEUES, Fifo, Red
-from written import scenario
+from written import scenario, takers
 
 THRESHOLD = {"kind": "threshold", "mark_above": "20 packets"}
 RED = {"kind": "red", "min": "0.03 bdp", "max": "60 packets"}
@@ -207,12 +207,11 @@ def test_the_reverse_queue_is_the_forward_queue_unless_set():
     [
         (
             {"path__queue": {"target": "5 ms"}},
-            "scenario, path.queue.target: a setting of codel, fq_codel, pie, fq_pie, cake and dualpi2; "
-            "fifo takes limit",
+            f"scenario, path.queue.target: a setting of {takers(QUEUES, 'target')}; fifo takes limit",
         ),
         (
             {"path__queue": {"kind": ["fifo", "threshold"], "mark_above": "9 packets", "ecn": True}},
-            "scenario, path.queue.ecn: a setting of red, codel, fq_codel, pie and fq_pie; "
+            f"scenario, path.queue.ecn: a setting of {takers(QUEUES, 'ecn')}; "
             "fifo and threshold take limit, mark_above",
         ),
         (

@@ -4,6 +4,7 @@ import tomllib
 from typing import Any
 
 from tussle.scenario import Scenario
+from tussle.scenario.kinds import Kinds
 
 WRITTEN = """
 question = "Does Reno fill the link?"
@@ -22,3 +23,9 @@ def scenario(**changes: Any) -> Scenario:
     """One Reno flow on 100 Mbit/s and 40 ms for 60 s, with some keys changed (`__` stands for the dot)."""
     base = Scenario.from_dict(tomllib.loads(WRITTEN))
     return base.with_settings({key.replace("__", "."): value for key, value in changes.items()})
+
+
+def takers(kinds: Kinds, setting: str) -> str:
+    """Return the kinds that take a setting, as messages list them."""
+    *names, last = (kind for kind in kinds.by_name if setting in kinds.settings(kind))
+    return f"{', '.join(names)} and {last}" if names else last

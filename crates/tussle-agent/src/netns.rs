@@ -77,7 +77,7 @@ fn has_algorithms(flows: &[FlowSpec]) -> anyhow::Result<()> {
 /// simulator's elements.
 fn has_disciplines(run: &Run, datapath: Datapath) -> anyhow::Result<bool> {
     let network = Network::plan(run, datapath)?;
-    for hop in network.wires.iter().filter_map(|wire| wire.hop.as_ref()) {
+    for hop in network.veth_pairs.iter().filter_map(|veth| veth.hop.as_ref()) {
         for kind in hop.handling.kinds() {
             if has_discipline(kind)? {
                 continue;

@@ -17,7 +17,7 @@ use tussle_core::{Histogram, Run};
 
 use crate::algorithms;
 use crate::execute::clock::{Clock, monotonic_ns, realtime_ns};
-use crate::execute::rows::{Event, Events, Sample, Samples};
+use crate::execute::rows::{Event, Events, Sample, Samples, Window};
 use crate::execute::timeline::Instants;
 use crate::execute::traffic::{self, Receiver, Sender, TOKEN_BYTES, Token};
 use crate::execute::{Environment, stream};
@@ -386,7 +386,7 @@ impl ObservedSender {
             self.counts.recoveries += u32::from(kind == Some("recovery"));
             self.counts.timeouts += u32::from(kind == Some("timeout"));
             if let Some(kind) = kind {
-                let after = Some((info.cwnd, info.ssthresh));
+                let after = Some(Window { cwnd: info.cwnd, ssthresh: info.ssthresh });
                 events.add(Event { time_ns: at_ns, kind, flow: self.flow, after });
             }
         }

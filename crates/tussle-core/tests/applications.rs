@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::ops::Range;
+
 use tussle_core::run::application::{ApplicationSpec, ChunksSpec, OnOffSpec, RateSpec, RequestsSpec};
 use tussle_core::run::{FlowSpec, Sampling, UDP};
 use tussle_core::table::Values;
@@ -12,7 +14,7 @@ use common::network::{MSS_BYTES, NS_PER_MS, NS_PER_S, element, flow, run, simula
 use common::tables::{counts, labels, maybe_quantities, quantities};
 
 /// A dumbbell of 10 Mbit/s, with 10 ms in each direction and a queue of 50 packets on the forward path.
-fn dumbbell(flows: Vec<FlowSpec>, steady_ns: (u64, u64)) -> Run {
+fn dumbbell(flows: Vec<FlowSpec>, steady_ns: Range<u64>) -> Run {
     let link = |name: &str| {
         let link = serde_json::json!({"kind": "link", "rate_bit_per_s": 10_000_000, "delay_ns": 10 * NS_PER_MS,
                                         "queue": {"kind": "fifo", "limit_packets": 50}});
@@ -47,7 +49,7 @@ fn recorded(mut run: Run) -> Outcome {
 /// end, 2 × 11 584 bits of 200 Mbit.
 #[test]
 fn an_application_below_the_link_rate_gets_its_rate() {
-    let outcome = simulate(&dumbbell(vec![with("cubic", rate(2_000_000))], (10 * NS_PER_S, 110 * NS_PER_S)));
+    let outcome = simulate(&dumbbell(vec![with("cubic", rate(2_000_000))], 10 * NS_PER_S..110 * NS_PER_S));
     assert!((goodputs(&outcome)[0] - 2e6).abs() <= 2.0 * 11_584.0 / 100.0, "{:?}", goodputs(&outcome));
     assert_eq!(counts(&outcome.flows, "dropped_packets"), [0]);
 }
@@ -56,7 +58,7 @@ fn an_application_below_the_link_rate_gets_its_rate() {
 #[test]
 fn a_greedy_flow_gets_the_capacity_that_a_limited_flow_leaves() {
     let flows = vec![with("cubic", rate(2_000_000)), flow("cubic")];
-    let goodputs = goodputs(&simulate(&dumbbell(flows, (20 * NS_PER_S, 120 * NS_PER_S))));
+    let goodputs = goodputs(&simulate(&dumbbell(flows, 20 * NS_PER_S..120 * NS_PER_S)));
     assert!((goodputs[0] - 2.0e6).abs() <= 0.04e6, "{goodputs:?}");
     assert!((goodputs[1] - 7.65e6).abs() <= 0.1e6, "{goodputs:?}");
 }
@@ -70,7 +72,7 @@ fn an_on_off_application_gets_its_mean_rate() {
         off: Distribution::ConstantNs(3 * NS_PER_S),
     };
     let flow = with("reno", ApplicationSpec::OnOff(turns));
-    let outcome = simulate(&dumbbell(vec![flow], (8 * NS_PER_S, 108 * NS_PER_S)));
+    let outcome = simulate(&dumbbell(vec![flow], 8 * NS_PER_S..108 * NS_PER_S));
     assert!((goodputs(&outcome)[0] - 1e6).abs() <= 0.01e6, "{:?}", goodputs(&outcome));
 }
 
@@ -83,7 +85,7 @@ fn responses_arrive_one_after_another() {
         think: Distribution::ConstantNs(100 * NS_PER_MS),
     };
     let flow = with("reno", ApplicationSpec::Requests(requests));
-    let outcome = recorded(dumbbell(vec![flow], (0, 10 * NS_PER_S)));
+    let outcome = recorded(dumbbell(vec![flow], 0..10 * NS_PER_S));
     let (requested, responded) = (times_of(&outcome, "request"), times_of(&outcome, "response"));
     assert!(requested.len() > 50, "{requested:?}");
     assert!(requested.len() - responded.len() <= 1, "{} and {}", requested.len(), responded.len());
@@ -106,7 +108,7 @@ fn responses_arrive_one_after_another() {
 fn chunks_are_written_at_their_times_and_arrive_before_the_next() {
     let chunks = ChunksSpec { chunk_bytes: 1_000_000, every: Distribution::ConstantNs(4 * NS_PER_S) };
     let flow = with("cubic", ApplicationSpec::Chunks(chunks));
-    let outcome = recorded(dumbbell(vec![flow], (4 * NS_PER_S, 44 * NS_PER_S)));
+    let outcome = recorded(dumbbell(vec![flow], 4 * NS_PER_S..44 * NS_PER_S));
     let (written, arrived) = (times_of(&outcome, "request"), times_of(&outcome, "response"));
     assert_eq!(written, (0..12).map(|index| f64::from(index) * 4.0).take(written.len()).collect::<Vec<_>>());
     assert_eq!(counts(&outcome.flows, "steady_delivered_bytes"), [10 * 691 * u64::from(MSS_BYTES)]);
@@ -122,7 +124,7 @@ fn chunks_are_written_at_their_times_and_arrive_before_the_next() {
 #[test]
 fn a_limited_application_with_a_byte_count_completes() {
     let flow = FlowSpec { bytes: Some(3_000_000), ..with("reno", rate(8_000_000)) };
-    let outcome = simulate(&dumbbell(vec![flow], (0, 10 * NS_PER_S)));
+    let outcome = simulate(&dumbbell(vec![flow], 0..10 * NS_PER_S));
     let duration_s = maybe_quantities(&outcome.flows, "completion_s")[0].unwrap();
     assert_eq!(counts(&outcome.flows, "delivered_bytes"), [3_000_000]);
     assert!((3.0..3.1).contains(&duration_s), "{duration_s} s");
@@ -131,7 +133,7 @@ fn a_limited_application_with_a_byte_count_completes() {
 #[test]
 fn a_stopped_application_writes_nothing_more() {
     let flow = FlowSpec { stop_ns: Some(5 * NS_PER_S), ..with("reno", rate(2_000_000)) };
-    let outcome = simulate(&dumbbell(vec![flow], (6 * NS_PER_S, 10 * NS_PER_S)));
+    let outcome = simulate(&dumbbell(vec![flow], 6 * NS_PER_S..10 * NS_PER_S));
     assert_eq!(counts(&outcome.flows, "steady_delivered_bytes"), [0]);
 }
 
@@ -140,7 +142,7 @@ fn a_stopped_application_writes_nothing_more() {
 /// transmission, and 10 Mbit/s × 10 ms / (1476 × 8 bits) = 8.5 in propagation.
 #[test]
 fn udp_fills_the_link_and_the_excess_is_dropped() {
-    let outcome = simulate(&dumbbell(vec![with(UDP, rate(20_000_000))], (10 * NS_PER_S, 60 * NS_PER_S)));
+    let outcome = simulate(&dumbbell(vec![with(UDP, rate(20_000_000))], 10 * NS_PER_S..60 * NS_PER_S));
     assert!((goodputs(&outcome)[0] - 9.81e6).abs() < 0.01e6, "{:?}", goodputs(&outcome));
     let of = |name| counts(&outcome.flows, name)[0];
     let in_flight = of("sent_packets") - of("delivered_bytes") / u64::from(MSS_BYTES) - of("dropped_packets");
@@ -155,7 +157,7 @@ fn udp_fills_the_link_and_the_excess_is_dropped() {
 #[test]
 fn tcp_yields_to_udp() {
     let flows = vec![with(UDP, rate(8_000_000)), flow("cubic")];
-    let goodputs = goodputs(&simulate(&dumbbell(flows, (20 * NS_PER_S, 120 * NS_PER_S))));
+    let goodputs = goodputs(&simulate(&dumbbell(flows, 20 * NS_PER_S..120 * NS_PER_S)));
     assert!(goodputs[0] > 7.7e6 && goodputs[0] <= 8.001e6, "{goodputs:?}");
     assert!((1.4e6..2.1e6).contains(&goodputs[1]), "{goodputs:?}");
 }
@@ -167,7 +169,7 @@ fn tcp_yields_to_udp() {
 fn poisson_arrivals_have_the_queue_of_pollaczek_and_khinchine() {
     let every = Distribution::ExponentialNs(2_361_600);
     let chunk = ChunksSpec { chunk_bytes: u64::from(MSS_BYTES), every };
-    let mut run = dumbbell(vec![with(UDP, ApplicationSpec::Chunks(chunk))], (0, 2000 * NS_PER_S));
+    let mut run = dumbbell(vec![with(UDP, ApplicationSpec::Chunks(chunk))], 0..2000 * NS_PER_S);
     run.record.sampling = Sampling::Off;
     let outcome = simulate(&run);
     let last = |name| *quantities(&outcome.links, name).last().unwrap();

@@ -36,7 +36,7 @@ fn steady_rows(outcome: &Outcome) -> Vec<usize> {
 
 /// Mean RTT, in ms, and utilisation of a single flow.
 fn alone(algorithm: &str, path: Dumbbell) -> (f64, f64) {
-    let outcome = simulate(&synchronised(path.run(vec![flow(algorithm)], (20, 80))));
+    let outcome = simulate(&synchronised(path.run(vec![flow(algorithm)], 20..80)));
     let rtt_ms = maybe_quantities(&outcome.flows, "rtt_mean_ms")[0].expect("the flow has RTTs");
     (rtt_ms, utilisation(&outcome))
 }
@@ -49,10 +49,10 @@ fn lp_yields_to_reno_where_clocks_are_synchronised() {
         let path = Dumbbell::with_buffer_percent(rate_bit_per_s, 50, 100);
         let late = FlowSpec { start_ns: NS_PER_S / 2, ..flow("reno") };
         let shared = counts(
-            &simulate(&synchronised(path.run(vec![flow("lp"), late.clone()], (20, 80)))).flows,
+            &simulate(&synchronised(path.run(vec![flow("lp"), late.clone()], 20..80))).flows,
             "steady_delivered_bytes",
         );
-        let alone = counts(&simulate(&path.run(vec![late], (20, 80))).flows, "steady_delivered_bytes");
+        let alone = counts(&simulate(&path.run(vec![late], 20..80)).flows, "steady_delivered_bytes");
         assert!(ratio(shared[1], alone[0]) > 0.9, "{shared:?}, alone {alone:?}");
     }
 }
@@ -72,7 +72,7 @@ fn lp_mistakes_delayed_acks_for_a_queue_on_an_idle_link() {
 fn lp_is_reno_for_most_random_offsets_of_timestamps() {
     let path = Dumbbell { rate_bit_per_s: 37_000_000, rtt_ms: 63, buffer_packets: 136 };
     let delivered = |algorithm: &str, seed| {
-        let run = Run { seed, ..path.run(vec![flow(algorithm)], (10, 30)) };
+        let run = Run { seed, ..path.run(vec![flow(algorithm)], 10..30) };
         counts(&simulate(&run).flows, "steady_delivered_bytes")[0]
     };
     let reno = delivered("reno", 1);
@@ -96,8 +96,7 @@ fn packets_per_rtt(algorithm: &str, probability: f64) -> f64 {
         delay("bottleneck-reverse", half_ns),
     ];
     let forward = vec!["loss".to_owned(), "bottleneck".to_owned()];
-    let mut run =
-        run(elements, vec![FlowSpec { forward, ..flow(algorithm) }], (10 * NS_PER_S, 110 * NS_PER_S));
+    let mut run = run(elements, vec![FlowSpec { forward, ..flow(algorithm) }], 10 * NS_PER_S..110 * NS_PER_S);
     let packets = (1..=3).map(|seed| {
         run.seed = seed;
         counts(&simulate(&run).flows, "steady_delivered_bytes")[0] / 1448
@@ -139,7 +138,7 @@ fn in_a_data_centre(flows: Vec<FlowSpec>, rate_bit_per_s: u64, queue: QueueSpec)
     let half_ns = NS_PER_MS / 4;
     let link = LinkSpec { rate_bit_per_s, delay_ns: half_ns, queue, changes: Vec::new() };
     let elements = vec![element("bottleneck", ElementKind::Link(link)), delay("bottleneck-reverse", half_ns)];
-    let mut run = run(elements, flows, (STEADY_FROM_S * NS_PER_S, 3 * NS_PER_S));
+    let mut run = run(elements, flows, STEADY_FROM_S * NS_PER_S..3 * NS_PER_S);
     run.record.sampling = Sampling::EveryNs(NS_PER_MS);
     run
 }

@@ -25,7 +25,7 @@ const DUEL_RATES: [u64; 3] = [10_000_000, 40_000_000, 160_000_000];
 /// Goodput of an algorithm divided by that of a competing Reno flow, which starts half a second later.
 fn over_reno(algorithm: &str, rate_bit_per_s: u64) -> f64 {
     let late = FlowSpec { start_ns: NS_PER_S / 2, ..flow("reno") };
-    let outcome = simulate(&duel_path(rate_bit_per_s).run(vec![flow(algorithm), late], (30, 90)));
+    let outcome = simulate(&duel_path(rate_bit_per_s).run(vec![flow(algorithm), late], 30..90));
     let bytes = counts(&outcome.flows, "steady_delivered_bytes");
     ratio(bytes[0], bytes[1])
 }
@@ -78,7 +78,7 @@ fn packets_per_s(algorithm: &str, rtt_ms: u64, probability: f64) -> f64 {
         ..flow(algorithm)
     };
     let seconds = 300;
-    let mut run = run(elements, vec![flow], (10 * NS_PER_S, (10 + seconds) * NS_PER_S));
+    let mut run = run(elements, vec![flow], 10 * NS_PER_S..(10 + seconds) * NS_PER_S);
     let mut bytes = 0;
     for seed in 1..=3 {
         run.seed = seed;
@@ -111,7 +111,7 @@ fn veno_beats_reno_under_random_loss_on_an_idle_link() {
 
 /// A single flow, sampled every 100 ms.
 fn sampled(algorithm: FlowSpec, path: Dumbbell) -> Outcome {
-    let mut run = path.run(vec![algorithm], (0, 60));
+    let mut run = path.run(vec![algorithm], 0..60);
     run.record.sampling = Sampling::EveryNs(100 * NS_PER_MS);
     run.record.events = true;
     simulate(&run)

@@ -5,7 +5,7 @@ mod common;
 use serde_json::{Value, json};
 use tussle_core::Outcome;
 use tussle_core::net::path::{ElementKind, LinkSpec};
-use tussle_core::net::queue::QueueSpec;
+use tussle_core::net::queue::{Limits, QueueSpec};
 use tussle_core::run::{FlowSpec, Sampling};
 
 use common::network::{NS_PER_MS, NS_PER_S, delay, element, flow, run, simulate};
@@ -31,7 +31,7 @@ fn simulated(path: Path, queue: QueueSpec, flows: Vec<FlowSpec>) -> Outcome {
         LinkSpec { rate_bit_per_s: path.rate_bit_per_s, delay_ns: half_ns, queue, changes: Vec::new() };
     let elements = vec![element("bottleneck", ElementKind::Link(link)), delay("bottleneck-reverse", half_ns)];
     let (from_s, to_s) = path.steady_s;
-    let mut run = run(elements, flows, (from_s * NS_PER_S, to_s * NS_PER_S));
+    let mut run = run(elements, flows, from_s * NS_PER_S..to_s * NS_PER_S);
     run.record.sampling = Sampling::EveryNs(100 * NS_PER_MS);
     simulate(&run)
 }
@@ -66,7 +66,7 @@ fn mean_packets(path: Path, outcome: &Outcome) -> f64 {
 #[test]
 fn a_single_flow_exceeds_codels_target_by_its_growth_in_an_interval() {
     for name in ["codel", "fq_codel", "cake"] {
-        let outcome = simulated(LONG, queue_named(name, None, None), flows("reno", 1));
+        let outcome = simulated(LONG, queue_named(name, Limits::default()), flows("reno", 1));
         let most = steady(LONG, &outcome, &counts(&outcome.links, "max_backlog_packets"));
         let most = most.into_iter().max().expect("there are samples");
         assert!((9..=11).contains(&most), "{name}: {most}");
@@ -81,7 +81,7 @@ fn a_single_flow_exceeds_codels_target_by_its_growth_in_an_interval() {
 fn pie_and_dualpi2_hold_the_queueing_delay_at_their_target() {
     for name in ["pie", "dualpi2"] {
         for count in [16, 64] {
-            let outcome = simulated(LONG, queue_named(name, None, None), flows("reno", count));
+            let outcome = simulated(LONG, queue_named(name, Limits::default()), flows("reno", count));
             let packets = mean_packets(LONG, &outcome);
             assert!((21.25..28.75).contains(&packets), "{count} flows over {name}: {packets}");
         }
@@ -116,7 +116,8 @@ fn fair_queues_divide_equally_and_serve_a_short_flow_quickly() {
         ["reno", "cubic", "scalable", "bbr"].map(flow).into_iter().chain([short]).collect()
     };
     let measured = |name, limit_packets| {
-        let outcome = simulated(SHORT, queue_named(name, limit_packets, None), all());
+        let outcome =
+            simulated(SHORT, queue_named(name, Limits { packets: limit_packets, bytes: None }), all());
         let completion_s = maybe_quantities(&outcome.flows, "completion_s")[4].expect("it is short");
         (counts(&outcome.flows, "steady_delivered_bytes"), completion_s)
     };
@@ -139,7 +140,11 @@ fn dualpi2_gives_classic_and_scalable_flows_equal_windows_but_not_equal_delays()
     for ecn in [false, true] {
         let classic = FlowSpec { ecn, ..flow("reno") };
         let all = (0..5).flat_map(|_| [classic.clone(), flow("prague")]).collect();
-        check_equal_windows_and_different_delays(&simulated(path, queue_named("dualpi2", None, None), all));
+        check_equal_windows_and_different_delays(&simulated(
+            path,
+            queue_named("dualpi2", Limits::default()),
+            all,
+        ));
     }
 }
 

@@ -38,7 +38,7 @@ fn limited_to(packets: u64, duration_s: u64) -> Run {
     let rate_bit_per_s = packets * 1500 * 8 * 1000 / (2 * RTT_MS);
     let path = Dumbbell { rate_bit_per_s, rtt_ms: RTT_MS, buffer_packets: packets };
     let window = FlowSpec { receive_window_bytes: Some(packets * u64::from(MSS_BYTES)), ..flow("reno") };
-    path.run(vec![window], (0, duration_s))
+    path.run(vec![window], 0..duration_s)
 }
 
 /// 66 000 is just above a power of two, which is the worst case for ring buffers that double.
@@ -61,7 +61,7 @@ fn flow_bytes(like: &FlowSpec, interval_ns: u64) -> u64 {
     const MORE: u64 = 1000;
     let path = Dumbbell { rate_bit_per_s: 1_000_000_000, rtt_ms: RTT_MS, buffer_packets: 1000 };
     let started = |number| FlowSpec { start_ns: like.start_ns + number * interval_ns, ..like.clone() };
-    let of = |flows| measured(&path.run((0..flows).map(started).collect(), (0, FILLED_S))).0;
+    let of = |flows| measured(&path.run((0..flows).map(started).collect(), 0..FILLED_S)).0;
     (of(1 + MORE) - of(1)) / MORE
 }
 
@@ -85,12 +85,12 @@ fn an_idle_flow_takes_less_than_four_kilobytes() {
 #[test]
 fn a_warmed_up_run_allocates_nothing() {
     let path = Dumbbell::with_buffer_percent(100_000_000, 40, 100);
-    let mut lossy = path.run(vec![flow("cubic"); 4], (0, ENDLESS_S));
+    let mut lossy = path.run(vec![flow("cubic"); 4], 0..ENDLESS_S);
     lossy.elements.push(loss("loss", 0.01));
     lossy.flows.iter_mut().for_each(|flow| flow.forward.push("loss".to_owned()));
     for (name, run, growths) in [
         ("a full window", limited_to(1000, ENDLESS_S), 0),
-        ("four flows", path.run(vec![flow("cubic"); 4], (0, ENDLESS_S)), 3),
+        ("four flows", path.run(vec![flow("cubic"); 4], 0..ENDLESS_S), 3),
         ("losses", lossy, 3),
     ] {
         let mut simulation = Simulation::new(&run).expect("the run makes sense");

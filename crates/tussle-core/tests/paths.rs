@@ -2,10 +2,14 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use tussle_core::Time;
 use tussle_core::net::packet::{Kind, Packet};
-use tussle_core::net::path::{Element, ElementKind, JitterSpec, LinkSpec, Order};
+use tussle_core::net::path::{Element, ElementKind, JitterSpec, LinkSpec, Order, REGISTRY};
 use tussle_core::net::queue::{FifoSpec, QueueSpec};
 use tussle_core::util::rng::Rng;
 
@@ -71,6 +75,19 @@ fn packet(number: u32, size_bytes: u32) -> Packet {
 
 fn may_reorder(kind: &ElementKind) -> bool {
     matches!(kind, ElementKind::Jitter(JitterSpec { order: Order::Free, .. }))
+}
+
+#[test]
+fn random_paths_have_every_element() {
+    let mut runner = TestRunner::deterministic();
+    let mut seen = BTreeSet::new();
+    for _ in 0..2000 {
+        let kind = element_kind().new_tree(&mut runner).expect("no value is rejected").current();
+        let value = serde_json::to_value(&kind).expect("an element is JSON");
+        seen.insert(value["kind"].as_str().expect("a name").to_owned());
+    }
+    let every: BTreeSet<_> = REGISTRY.iter().map(|entry| entry.name.to_owned()).collect();
+    assert_eq!(seen, every);
 }
 
 proptest! {

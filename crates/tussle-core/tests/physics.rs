@@ -33,7 +33,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
 fn one_cubic_flow_over_the_bench_path_uses_nine_tenths_of_the_link() {
     let path = Dumbbell::with_buffer_percent(BENCH.0, BENCH.1, 100);
     assert_eq!(path.buffer_packets, 1667);
-    let outcome = simulate(&path.run(vec![flow("cubic")], (0, 60)));
+    let outcome = simulate(&path.run(vec![flow("cubic")], 0..60));
     assert!(utilisation(&outcome) >= 0.90, "{}", utilisation(&outcome));
 }
 
@@ -76,7 +76,7 @@ fn the_utilisation_of_reno_with_a_tenth_of_a_bdp_is_that_of_its_sawtooth() {
     let sawtooth = Sawtooth::new(0.1, 1666.7);
     assert!((sawtooth.utilisation() - 0.818).abs() < 0.001, "{}", sawtooth.utilisation());
     assert!((sawtooth.period_rtt() / 10.0 - 92.5).abs() < 0.1, "{}", sawtooth.period_rtt());
-    let outcome = simulate(&path.run(vec![flow("reno")], (100, 100 + 4 * 92)));
+    let outcome = simulate(&path.run(vec![flow("reno")], 100..100 + 4 * 92));
     let found = utilisation(&outcome);
     assert!((found - sawtooth.utilisation()).abs() <= 0.02, "{found}, not {}", sawtooth.utilisation());
 }
@@ -88,7 +88,7 @@ fn reno_with_a_bdp_of_buffer_fills_the_link() {
     let path = Dumbbell::with_buffer_percent(BENCH.0, BENCH.1, 100);
     let sawtooth = Sawtooth::new(1.0, 1666.7);
     assert!((sawtooth.utilisation() - 1.0).abs() < 1e-9);
-    let outcome = simulate(&path.run(vec![flow("reno")], (50, 250)));
+    let outcome = simulate(&path.run(vec![flow("reno")], 50..250));
     assert!(utilisation(&outcome) >= 0.97, "{}", utilisation(&outcome));
 }
 
@@ -99,7 +99,7 @@ fn reno_with_a_bdp_of_buffer_fills_the_link() {
 fn two_equal_reno_flows_share_equally() {
     let path = Dumbbell::with_buffer_percent(100_000_000, 40, 100);
     let late = FlowSpec { start_ns: NS_PER_S / 2, ..flow("reno") };
-    let outcome = simulate(&path.run(vec![flow("reno"), late], (0, 300)));
+    let outcome = simulate(&path.run(vec![flow("reno"), late], 0..300));
     let shares = steady_bytes(&outcome);
     assert!(jain(&shares) >= 0.95, "{shares:?}");
 }
@@ -110,7 +110,7 @@ fn two_equal_reno_flows_share_equally() {
 fn vegas_gets_less_than_a_third_against_reno() {
     let path = Dumbbell::with_buffer_percent(100_000_000, 40, 100);
     for flows in [["vegas", "reno"], ["reno", "vegas"]] {
-        let outcome = simulate(&path.run(flows.iter().map(|name| flow(name)).collect(), (10, 70)));
+        let outcome = simulate(&path.run(flows.iter().map(|name| flow(name)).collect(), 10..70));
         let shares = steady_bytes(&outcome);
         let vegas = flows.iter().position(|&name| name == "vegas").expect("one of the two");
         let share = ratio(shares[vegas], shares.iter().sum());
@@ -128,7 +128,7 @@ fn packets_per_rtt_at_loss(probability: f64, seed: u64) -> f64 {
         ..flow("reno")
     };
     let seconds = 2000;
-    let mut run = run(elements, vec![flow], (10 * NS_PER_S, (10 + seconds) * NS_PER_S));
+    let mut run = run(elements, vec![flow], 10 * NS_PER_S..(10 + seconds) * NS_PER_S);
     run.seed = seed;
     ratio(steady_bytes(&simulate(&run))[0], u64::from(MSS_BYTES) * seconds * 10)
 }
@@ -153,7 +153,7 @@ fn a_short_flow_takes_the_handshake_and_its_slow_start_rounds() {
         let elements = vec![delay("bottleneck", 30 * NS_PER_MS), delay("bottleneck-reverse", 30 * NS_PER_MS)];
         let bytes = packets * u64::from(MSS_BYTES) - 1;
         let short = FlowSpec { bytes: Some(bytes), start_ns: NS_PER_MS, ..flow("reno") };
-        let outcome = simulate(&run(elements, vec![short], (0, 2 * NS_PER_S)));
+        let outcome = simulate(&run(elements, vec![short], 0..2 * NS_PER_S));
         let expected_s = f64::from(60 + 60 * rounds + 30) / 1e3;
         assert_eq!(maybe_quantities(&outcome.flows, "completion_s"), [Some(expected_s)], "{packets} packets");
     }
@@ -165,7 +165,7 @@ fn retransmissions_equal_drops() {
     let path = Dumbbell::with_buffer_percent(20_000_000, 50, 50);
     let finite = |name| FlowSpec { bytes: Some(30_000_000), ..flow(name) };
     for name in ["reno", "cubic", "bic"] {
-        let outcome = simulate(&path.run(vec![finite(name)], (0, 60)));
+        let outcome = simulate(&path.run(vec![finite(name)], 0..60));
         let of = |column| counts(&outcome.flows, column)[0];
         assert!(maybe_quantities(&outcome.flows, "completion_s")[0].is_some(), "{name} is not done");
         assert!(of("dropped_packets") > 0, "{name} lost nothing");
@@ -178,7 +178,7 @@ fn retransmissions_equal_drops() {
 #[test]
 fn rtts_lie_between_the_base_rtt_and_that_of_a_full_queue() {
     let path = Dumbbell { rate_bit_per_s: 20_000_000, rtt_ms: 50, buffer_packets: 83 };
-    let outcome = simulate(&path.run(vec![flow("reno"), flow("cubic")], (5, 30)));
+    let outcome = simulate(&path.run(vec![flow("reno"), flow("cubic")], 5..30));
     let of = |column| maybe_quantities(&outcome.flows, column).into_iter().map(|rtt| rtt.expect("measured"));
     assert!(of("rtt_min_ms").all(|rtt| rtt >= 50.6), "{:?}", outcome.flows);
     // The quantiles have a relative error of 1/256, and the ACK of a packet before a sacked one may be
@@ -193,7 +193,7 @@ fn rtts_lie_between_the_base_rtt_and_that_of_a_full_queue() {
 fn the_flow_with_the_longer_rtt_gets_less() {
     let path = Dumbbell::with_buffer_percent(50_000_000, 20, 100);
     let long = FlowSpec { forward: vec!["distant".to_owned(), "bottleneck".to_owned()], ..flow("reno") };
-    let mut run = path.run(vec![flow("reno"), long], (20, 120));
+    let mut run = path.run(vec![flow("reno"), long], 20..120);
     run.elements.push(delay("distant", 60 * NS_PER_MS));
     let shares = steady_bytes(&simulate(&run));
     let advantage = ratio(shares[0], shares[1]);
@@ -205,7 +205,7 @@ fn the_flow_with_the_longer_rtt_gets_less() {
 #[test]
 fn a_full_link_carries_exactly_its_rate() {
     let path = Dumbbell { rate_bit_per_s: 9_000_000_000, rtt_ms: 1, buffer_packets: 1000 };
-    let outcome = simulate(&path.run(vec![flow("reno")], (1, 2)));
+    let outcome = simulate(&path.run(vec![flow("reno")], 1..2));
     let bytes = counts(&outcome.links, "delivered_bytes");
     let (carried, expected) = (bytes[1] - bytes[0], path.rate_bit_per_s / 8);
     assert!(carried.abs_diff(expected) <= PACKET_BYTES, "{carried} bytes, not {expected}");

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use tussle_core::Time;
 use tussle_core::net::packet::{Ecn, Kind, Packet};
-use tussle_core::net::queue::{Backlog, Queue, QueueContext, REGISTRY};
+use tussle_core::net::queue::{Backlog, Limits, Queue, QueueContext, REGISTRY};
 
 use common::queues::queue_named;
 
@@ -35,11 +35,11 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event(), 1..600)
 }
 
-fn limits() -> impl Strategy<Value = (Option<u64>, Option<u64>)> {
+fn limits() -> impl Strategy<Value = Limits> {
     prop_oneof![
-        Just((None, None)),
-        (1..60u64).prop_map(|packets| (Some(packets), None)),
-        (1..60_000u64).prop_map(|bytes| (None, Some(bytes))),
+        Just(Limits::default()),
+        (1..60u64).prop_map(|packets| Limits { packets: Some(packets), bytes: None }),
+        (1..60_000u64).prop_map(|bytes| Limits { packets: None, bytes: Some(bytes) }),
     ]
 }
 
@@ -60,9 +60,9 @@ struct CheckedQueue {
 }
 
 impl CheckedQueue {
-    fn new(name: &'static str, limits: (Option<u64>, Option<u64>)) -> CheckedQueue {
+    fn new(name: &'static str, limits: Limits) -> CheckedQueue {
         let context = QueueContext { rate_bit_per_s: 10_000_000, seed: 7 };
-        let queue = queue_named(name, limits.0, limits.1).build(context).expect("the settings are valid");
+        let queue = queue_named(name, limits).build(context).expect("the settings are valid");
         CheckedQueue {
             name,
             queue,
@@ -143,11 +143,7 @@ impl CheckedQueue {
     }
 }
 
-fn replay(
-    name: &'static str,
-    limits: (Option<u64>, Option<u64>),
-    events: &[Event],
-) -> Result<CheckedQueue, TestCaseError> {
+fn replay(name: &'static str, limits: Limits, events: &[Event]) -> Result<CheckedQueue, TestCaseError> {
     let mut checked = CheckedQueue::new(name, limits);
     events.iter().try_for_each(|&event| checked.handle(event))?;
     Ok(checked)
@@ -170,7 +166,7 @@ proptest! {
     #[test]
     fn the_backlog_stays_within_the_limit(events in events(), packets in 1..60u64, bytes in 1..60_000u64) {
         for entry in REGISTRY {
-            let mut checked = CheckedQueue::new(entry.name, (Some(packets), Some(bytes)));
+            let mut checked = CheckedQueue::new(entry.name, Limits { packets: Some(packets), bytes: Some(bytes) });
             for &event in &events {
                 checked.handle(event)?;
                 let Backlog { packets: waiting, bytes: waiting_bytes } = checked.queue.backlog();

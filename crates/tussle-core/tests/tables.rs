@@ -8,6 +8,7 @@
 mod common;
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use tussle_core::Outcome;
 use tussle_core::cc::REGISTRY;
@@ -20,7 +21,7 @@ use common::tables::{counts, quantities};
 const RATE_BIT_PER_S: u64 = 20_000_000;
 const RTT_MS: u64 = 40;
 /// The steady interval, in s after the start.
-const STEADY_S: (u64, u64) = (10, 70);
+const STEADY_S: Range<u64> = 10..70;
 
 /// Counts of a flow in the steady interval, in packets.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +48,7 @@ fn assert_within_the_link_capacity(path: Dumbbell, outcome: &Outcome) {
     let rows = rows(outcome);
     let window = path.bdp_packets() + path.buffer_packets;
     let packet_bits = 8 * u64::from(MSS_BYTES + HEADER_BYTES);
-    let carried = RATE_BIT_PER_S * (STEADY_S.1 - STEADY_S.0) / packet_bits;
+    let carried = RATE_BIT_PER_S * (STEADY_S.end - STEADY_S.start) / packet_bits;
     let most = carried + window * rows.len() as u64;
     let delivered: u64 = rows.iter().map(|row| row.delivered).sum();
     assert!(delivered <= most, "{delivered} packets over a link that carries {most}");

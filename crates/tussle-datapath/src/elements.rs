@@ -6,7 +6,7 @@ use std::ops::Range;
 use tussle_core::Run;
 use tussle_core::Time;
 use tussle_core::net::packet::{Flags, Packet};
-use tussle_core::net::path::{Element, ElementKind, LinkView};
+use tussle_core::net::path::{Element, LinkView};
 use tussle_core::util::rng::named_seed;
 
 use super::addresses::{Direction, flow_towards};
@@ -132,10 +132,9 @@ impl<S: Slots> Elements<S> {
         let mut of_run: Vec<_> = run.elements.iter().map(|_| None).collect();
         for &index in elements {
             let spec = &run.elements[index];
-            of_run[index] = Some(Crossed {
-                element: spec.kind.build(named_seed(run.seed, &spec.name))?,
-                makes_copies: matches!(spec.kind, ElementKind::Duplicate(_)),
-            });
+            let element = spec.kind.build(named_seed(run.seed, &spec.name))?;
+            let makes_copies = element.makes_copies();
+            of_run[index] = Some(Crossed { element, makes_copies });
         }
         Ok(Elements {
             next: vec![Time::NEVER; of_run.len()],

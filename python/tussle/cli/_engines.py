@@ -5,19 +5,21 @@ from typing import Annotated
 
 import typer
 
-from tussle.experiment import KernelChoice, engine_of, engines_of
+from tussle.experiment import KernelChoice, engine_of, engines_of, one_engine_of
 
 __all__ = [
     "EngineName",
     "HostsFile",
     "KernelChoice",
     "KernelName",
+    "KernelNames",
     "MachineName",
     "Modules",
     "NetworkName",
     "OneKernel",
     "engine_of",
     "engines_of",
+    "one_engine_of",
 ]
 
 EngineName = Annotated[
@@ -37,6 +39,16 @@ KernelName = Annotated[
         metavar="A,B,…",
         help="The kernel, from `tussle list kernels`; several make it an axis. With --machine qemu, an image "
         "such as /boot/vmlinuz-….",
+        show_default=_DEFAULT_KERNEL,
+    ),
+]
+KernelNames = Annotated[
+    str | None,
+    typer.Option(
+        "--kernel",
+        metavar="A,B,…",
+        help="The kernel, from `tussle list kernels`; with several, the results of each have a folder of "
+        "their own.",
         show_default=_DEFAULT_KERNEL,
     ),
 ]

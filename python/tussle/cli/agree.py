@@ -13,7 +13,7 @@ import typer
 import tussle
 from tussle.catalog import groups
 from tussle.cli._completion import algorithm_list
-from tussle.cli._engines import KernelChoice, KernelName, engines_of
+from tussle.cli._engines import KernelChoice, KernelNames, engines_of
 from tussle.cli._options import (
     RESULTS,
     AsJson,
@@ -97,7 +97,7 @@ def agree(
     ] = None,
     workers: Workers = None,
     cluster: ClusterAddress = None,
-    kernel: KernelName = None,
+    kernel: KernelNames = None,
     reuse: Annotated[
         str | None,
         typer.Option(

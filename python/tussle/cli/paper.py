@@ -10,7 +10,7 @@ import typer
 
 import tussle
 from tussle.cli._completion import algorithm_list, names_of
-from tussle.cli._engines import KernelChoice, KernelName, engines_of
+from tussle.cli._engines import KernelChoice, KernelNames, engines_of
 from tussle.cli._options import RESULTS, ClusterAddress, Workers, algorithms_of
 from tussle.cli._sweep import SweepMeans
 from tussle.cli._terminal import INTERRUPTED, columns, complain, note, progress_console, say, show_whole
@@ -95,7 +95,7 @@ def paper(
     ] = None,
     workers: Workers = None,
     cluster: ClusterAddress = None,
-    kernel: KernelName = None,
+    kernel: KernelNames = None,
 ) -> None:
     """Run a published study again, and write a page with its numbers beside the new ones.
 

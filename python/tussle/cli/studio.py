@@ -15,7 +15,7 @@ def studio(
 ) -> None:
     """Write the studio: the simulator in one web page, with sliders and lessons, without a server.
 
-    Numbers are those of `tussle run`, to the byte. The page downloads its scenario and its tables.
+    Numbers are those of `tussle run`, to the byte. The page offers its scenario and its tables for download.
     """
     from tussle.studio import write
 

@@ -10,7 +10,7 @@ import typer
 
 import tussle
 from tussle.cli._completion import names_of
-from tussle.cli._engines import EngineName, KernelChoice, KernelName, engine_of
+from tussle.cli._engines import EngineName, KernelChoice, OneKernel, one_engine_of
 from tussle.cli._options import RESULTS, ClusterAddress, Workers, parse_settings
 from tussle.cli._sweep import SweepMeans
 from tussle.cli._terminal import (
@@ -104,7 +104,7 @@ def suite(
     ] = None,
     workers: Workers = None,
     cluster: ClusterAddress = None,
-    kernel: KernelName = None,
+    kernel: OneKernel = None,
 ) -> None:
     """Test an algorithm against the criteria of a document, and give a verdict on each.
 
@@ -138,7 +138,7 @@ def suite(
     ]
     words += [word for each in parameters or [] for word in ("--parameter", each)]
     command = shlex.join(["tussle", "suite", name, *words, f"--{size}", "-o", str(folder)])
-    means = SweepMeans(engine_of(engine, KernelChoice(kernel=kernel)), workers, cluster)
+    means = SweepMeans(one_engine_of(engine, KernelChoice(kernel=kernel)), workers, cluster)
     request = _Request(chosen, candidate, size, queue, folder, means, command)
     try:
         result = _carried_out(request)

@@ -10,7 +10,7 @@ import typer
 
 from tussle import units
 from tussle.cli._completion import names_of
-from tussle.cli._engines import EngineName, KernelChoice, KernelName, engine_of
+from tussle.cli._engines import EngineName, KernelChoice, OneKernel, one_engine_of
 from tussle.cli._options import RESULTS, ClusterAddress, Workers, folder_of
 from tussle.cli._sweep import SweepMeans
 from tussle.cli._terminal import INTERRUPTED, columns, complain, progress_console, say, show, show_whole
@@ -79,7 +79,7 @@ def worst(
     workers: Workers = None,
     cluster: ClusterAddress = None,
     engine: EngineName = "sim",
-    kernel: KernelName = None,
+    kernel: OneKernel = None,
     check: Annotated[
         str | None,
         typer.Option(metavar="ENGINE", help="Repeat the case on this engine, too, such as kernel."),
@@ -98,10 +98,10 @@ def worst(
     goal = objective_of(objective)
     problem = _problem(algorithm, goal, seed, victim=victim, within=within)
     folder = output or RESULTS / f"worst-{Path(algorithm).name.replace(':', '-')}-{objective}"
-    kernels = KernelChoice(kernel=kernel)
-    on_kernel = "kernel" in (engine, check)
-    chosen = engine_of(engine, kernels if engine == "kernel" or not on_kernel else KernelChoice())
-    checks = () if check is None else (engine_of(check, kernels if check == "kernel" else KernelChoice()),)
+    on_kernel = KernelChoice(kernel=kernel)
+    is_checked = check == "kernel"
+    chosen = one_engine_of(engine, KernelChoice() if is_checked and engine != "kernel" else on_kernel)
+    checks = () if check is None else (one_engine_of(check, on_kernel if is_checked else KernelChoice()),)
     request = Request(
         problem=problem,
         budget=_budget(budget),

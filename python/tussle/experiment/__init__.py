@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 import tussle
 from tussle.errors import TussleError, unknown
 from tussle.experiment._duration import Chosen, chosen_duration
-from tussle.experiment._engines import KernelChoice, engine_of, engines_of
+from tussle.experiment._engines import KernelChoice, engine_of, engines_of, one_engine_of
 from tussle.experiment._pairs import REPETITIONS_OF_PAIRS, Pairs, algorithms_of, pairs
 from tussle.scenario import Scenario, ready_scenario
 
@@ -37,6 +37,7 @@ __all__ = [
     "finished",
     "loaded",
     "matrix",
+    "one_engine_of",
     "pairs",
     "run",
     "sweep_settings",

@@ -77,6 +77,14 @@ def engines_of(name: str, choice: KernelChoice) -> "dict[str, Engine]":
     return {f"{name}-{value}": each for value, each in chosen.engines.items()}
 
 
+def one_engine_of(name: str, choice: KernelChoice) -> "Engine":
+    """Return the engine of that name; raises TussleError when several kernels are chosen."""
+    found = engines_of(name, choice)
+    if len(found) > 1:
+        raise TussleError(f"--kernel {choice.kernel}: this command runs one kernel; give one")
+    return next(iter(found.values()))
+
+
 def _kernels(written: str | None) -> list[str | None]:
     """Return the kernels that `--kernel` names; `None` stands for the usual one.
 

@@ -9,6 +9,7 @@ import pkgutil
 from functools import lru_cache
 from importlib import import_module
 
+import altair as alt
 import polars as pl
 
 from tussle.errors import TussleError, unknown
@@ -108,6 +109,8 @@ def draw(name: str, tables: Tables, view: View | None = None) -> Chart:
                 'run again with --set record.samples="100 ms"'
             )
     chart = figure.draw(tables, view)
+    if isinstance(chart.title, str):
+        chart.title = alt.TitleParams(chart.title)
     chart.config = CONFIG
     return chart
 

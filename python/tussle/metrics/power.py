@@ -17,7 +17,7 @@ METRIC = Metric(
     name="power",
     unit="bit/s²",
     definition="Goodput over the mean round-trip time, both in the steady interval: x / RTT. It is largest "
-    "where more goodput would cost as much more delay.",
+    "where more goodput would raise the RTT in the same proportion.",
     source="Kleinrock, Power and deterministic rules of thumb for probabilistic problems in computer "
     "communications, ICC 1979",
     better="higher",

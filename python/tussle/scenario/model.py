@@ -43,7 +43,7 @@ class Point:
     """The scenario with each axis replaced by its value: a scenario without axes."""
 
     def resolve(self, seed: int) -> dict[str, Any]:
-        """Return the run that an engine receives (crates/tussle-core/src/run.rs)."""
+        """Return the run that an engine receives (crates/tussle-core/src/run/mod.rs)."""
         return resolve(self.scenario, seed)
 
 

@@ -26,8 +26,8 @@ enum Source {
 
 /// State of a queue of Linux, which reports cumulative counters only.
 struct Queue {
-    /// Index of the queue's wire.
-    wire: usize,
+    /// Index of the queue's veth pair.
+    veth: usize,
     /// Rates in bit/s, each with the time in ns from which it holds, in ascending order.
     rates: Vec<(u64, u64)>,
     last_look: (u64, QdiscCounts),
@@ -42,10 +42,10 @@ pub(crate) fn links(run: &Run, network: &Network) -> Vec<Link> {
     let elements = run.elements.iter().enumerate().filter(|(_, element)| element.kind.is_link());
     elements
         .map(|(index, element)| {
-            let wire = (0..network.wires.len())
-                .find(|wire| is_queue(network, *wire) && network.wires[*wire].element() == Some(index));
-            let source = match (&element.kind, wire) {
-                (ElementKind::Link(link), Some(wire)) => Source::Queue(Queue::new(wire, link)),
+            let veth = (0..network.veth_pairs.len())
+                .find(|veth| is_queue(network, *veth) && network.veth_pairs[*veth].element() == Some(index));
+            let source = match (&element.kind, veth) {
+                (ElementKind::Link(link), Some(veth)) => Source::Queue(Queue::new(veth, link)),
                 _ => Source::Element(index, LinkView::default()),
             };
             Link { name: element.name.clone(), last_row_ns: 0, source }
@@ -53,16 +53,16 @@ pub(crate) fn links(run: &Run, network: &Network) -> Vec<Link> {
         .collect()
 }
 
-/// Whether a wire holds the queue of a link.
-pub(crate) fn is_queue(network: &Network, wire: usize) -> bool {
-    network.wires[wire].hop.as_ref().is_some_and(|hop| hop.is_queue)
+/// Whether a veth pair holds the queue of a link.
+pub(crate) fn is_queue(network: &Network, veth: usize) -> bool {
+    network.veth_pairs[veth].hop.as_ref().is_some_and(|hop| hop.is_queue)
 }
 
 impl Link {
-    /// Processes the counters of the queue at a wire, if the queue belongs to this link.
-    pub(crate) fn observe(&mut self, now_ns: u64, wire: usize, counts: QdiscCounts) {
+    /// Processes the counters of the queue at a veth pair, if the queue belongs to this link.
+    pub(crate) fn observe(&mut self, now_ns: u64, veth: usize, counts: QdiscCounts) {
         if let Source::Queue(queue) = &mut self.source
-            && queue.wire == wire
+            && queue.veth == veth
         {
             queue.observe(now_ns, counts);
         }
@@ -101,9 +101,9 @@ fn rates(link: &LinkSpec) -> Vec<(u64, u64)> {
 
 #[expect(clippy::cast_precision_loss, reason = "packets and times of a run are far below 2^53")]
 impl Queue {
-    fn new(wire: usize, link: &LinkSpec) -> Queue {
+    fn new(veth: usize, link: &LinkSpec) -> Queue {
         Queue {
-            wire,
+            veth,
             rates: rates(link),
             last_look: Default::default(),
             last_row: QdiscCounts::default(),

@@ -12,7 +12,7 @@ use super::clock::Clock;
 use super::counters::{HostDevice, TcpCounts};
 use super::links::{Link, is_queue, links};
 use super::qdiscs::Qdiscs;
-use super::rows::{Event, Events, Links, Sample, Samples};
+use super::rows::{Event, Events, Links, Sample, Samples, Window};
 use super::setup::{Hosts, silence};
 use super::simulated::SimulatedElements;
 use super::trace::{Probe, Record, Trace, Traced};
@@ -42,7 +42,7 @@ pub(crate) struct Observer<'a> {
     flows: Vec<ObservedFlow>,
     links: Vec<Link>,
     /// Queue disciplines of namespaces with links, then those of other namespaces; devices have the indices
-    /// of their wires.
+    /// of their veth pairs.
     queues: Vec<Qdiscs>,
     others: Vec<Qdiscs>,
     elements: SimulatedElements,
@@ -68,8 +68,8 @@ struct ObservedFlow {
     state: u8,
     /// RTTs in the steady interval, in µs.
     rtts: Histogram,
-    /// Indices of events for which cwnd and ssthresh after the event are not known yet.
-    unsettled: Vec<usize>,
+    /// Indices of events after which the window is not known yet.
+    without_window: Vec<usize>,
     from: FlowSnapshot,
     to: FlowSnapshot,
     end: FlowSnapshot,
@@ -112,12 +112,13 @@ impl<'a> Observer<'a> {
         let mut queues = Vec::new();
         let mut others = Vec::new();
         for (name, namespace) in &hosts.queues {
-            let wires = network
-                .wires
+            let veth_pairs = network
+                .veth_pairs
                 .iter()
                 .enumerate()
-                .filter(|(_, wire)| wire.hop.is_some() && wire.entry.namespace == *name);
-            let devices: Vec<_> = wires.map(|(index, wire)| (index, wire.entry.device.clone())).collect();
+                .filter(|(_, veth)| veth.hop.is_some() && veth.entry.namespace == *name);
+            let devices: Vec<_> =
+                veth_pairs.map(|(index, veth)| (index, veth.entry.device.clone())).collect();
             let has_link = devices.iter().any(|(index, _)| is_queue(network, *index));
             let qdiscs = Qdiscs::open(namespace, &devices)?;
             if has_link { queues.push(qdiscs) } else { others.push(qdiscs) }
@@ -201,9 +202,9 @@ impl<'a> Observer<'a> {
     fn look_at_links(&mut self, now_ns: u64) -> anyhow::Result<()> {
         let links = &mut self.links;
         for qdiscs in &mut self.queues {
-            qdiscs.read(&mut |wire, counts| {
+            qdiscs.read(&mut |veth, counts| {
                 for link in links.iter_mut() {
-                    link.observe(now_ns, wire, counts);
+                    link.observe(now_ns, veth, counts);
                 }
             })?;
         }
@@ -360,7 +361,7 @@ impl ObservedFlow {
             rtt_us: None,
             state: 0,
             rtts: Histogram::default(),
-            unsettled: Vec::new(),
+            without_window: Vec::new(),
             from: FlowSnapshot::default(),
             to: FlowSnapshot::default(),
             end: FlowSnapshot::default(),
@@ -396,7 +397,8 @@ impl ObservedFlow {
     /// Processes a packet's arrival at the sender. Its record shows the result of the previous arrival: srtt
     /// became 7/8 of itself plus 1/8 of the measured RTT (RFC 6298, 2.3), which gives the RTT to 8 µs.
     fn probe(&mut self, probe: Probe, now_ns: u64, run: &Run, events: &mut Events) {
-        self.unsettled.drain(..).for_each(|event| events.settle(event, (probe.cwnd, probe.ssthresh)));
+        let window = Window { cwnd: probe.cwnd, ssthresh: probe.ssthresh };
+        self.without_window.drain(..).for_each(|event| events.set_window(event, window));
         let Some(before) = self.probe.replace(probe) else { return };
         let measured = if before.srtt_us == 0 {
             probe.srtt_us
@@ -416,7 +418,8 @@ impl ObservedFlow {
     /// Processes the state of the socket. The smoothed RTT replaces the RTTs measured since the last
     /// observation.
     fn read_socket(&mut self, info: &TcpInfo, now_ns: u64, flow: usize, run: &Run, events: &mut Events) {
-        self.unsettled.drain(..).for_each(|event| events.settle(event, (info.cwnd, info.ssthresh)));
+        let window = Window { cwnd: info.cwnd, ssthresh: info.ssthresh };
+        self.without_window.drain(..).for_each(|event| events.set_window(event, window));
         if self.state != info.ca_state {
             self.state = info.ca_state;
             self.state(info.ca_state, now_ns, flow, run, events);
@@ -437,7 +440,7 @@ impl ObservedFlow {
             _ => return,
         };
         if time_ns <= run.duration_ns {
-            self.unsettled.push(events.add(Event { time_ns, kind, flow, after: None }));
+            self.without_window.push(events.add(Event { time_ns, kind, flow, after: None }));
         }
     }
 

@@ -161,7 +161,14 @@ struct Row {
     flow: Option<usize>,
     element: Option<usize>,
     packet: Option<u32>,
-    after: Option<(u32, u32)>,
+    after: Option<Window>,
+}
+
+/// The window of a flow, in packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub(crate) cwnd: u32,
+    pub(crate) ssthresh: u32,
 }
 
 /// An event of a flow.
@@ -170,8 +177,8 @@ pub(crate) struct Event {
     pub(crate) time_ns: u64,
     pub(crate) kind: &'static str,
     pub(crate) flow: usize,
-    /// Congestion window and ssthresh just after the event, once they are known.
-    pub(crate) after: Option<(u32, u32)>,
+    /// Window just after the event, once it is known.
+    pub(crate) after: Option<Window>,
 }
 
 impl Events {
@@ -198,8 +205,8 @@ impl Events {
         self.rows.push(Row { time_ns, kind, flow: None, element, packet: None, after: None });
     }
 
-    /// Sets the window and ssthresh after an event, given by its index.
-    pub(crate) fn settle(&mut self, index: usize, after: (u32, u32)) {
+    /// Sets the window after the event with this index.
+    pub(crate) fn set_window(&mut self, index: usize, after: Window) {
         self.rows[index].after = Some(after);
     }
 
@@ -208,7 +215,7 @@ impl Events {
         self.rows.sort_by_key(|event| event.time_ns);
         let mut kind = Labels::default();
         self.rows.iter().for_each(|event| kind.push(event.kind));
-        let after = |of: fn((u32, u32)) -> Option<u32>| {
+        let after = |of: fn(Window) -> Option<u32>| {
             Values::MaybeU32(self.rows.iter().map(|event| event.after.and_then(of)).collect())
         };
         let index = |index: usize| u32::try_from(index).expect("there are few flows and elements");
@@ -221,8 +228,8 @@ impl Events {
             column("flow", Values::MaybeU32(indices(|event| event.flow))),
             column("link", Values::MaybeLabel { codes: indices(|event| event.element), names: elements }),
             column("packet", Values::MaybeU32(self.rows.iter().map(|event| event.packet).collect())),
-            column("cwnd_packets", after(|(cwnd, _)| Some(cwnd))),
-            column("ssthresh_packets", after(|(_, ssthresh)| finite(ssthresh))),
+            column("cwnd_packets", after(|window| Some(window.cwnd))),
+            column("ssthresh_packets", after(|window| finite(window.ssthresh))),
         ];
         Table { name: "events", columns }
     }

@@ -30,7 +30,7 @@ const MAX_BURST_PACKETS: u32 = 10_000_000;
 
 /// Interval between checks whether a device is up.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
-/// Number of checks after which a device counts as failed. Two are added per wire, because Linux needs a
+/// Number of checks after which a device counts as failed. Two are added per veth pair, because Linux needs a
 /// second for a hundred devices.
 const MAX_CHECKS: usize = 500;
 
@@ -82,9 +82,9 @@ pub(crate) fn build(run: &Run, network: &Network, environment: &Environment) -> 
             command("tc", Some(&namespace.name), &disciplines)?;
         }
     }
-    for wire in &network.wires {
-        if let Some(Hop { handling: Handling::Classifier(losses), .. }) = &wire.hop {
-            classifier::attach(&open(&wire.entry.namespace)?, &wire.entry.device, losses)?;
+    for veth in &network.veth_pairs {
+        if let Some(Hop { handling: Handling::Classifier(losses), .. }) = &veth.hop {
+            classifier::attach(&open(&veth.entry.namespace)?, &veth.entry.device, losses)?;
         }
     }
     wait_for_devices(network)?;
@@ -135,7 +135,7 @@ fn open_tunnel(tunnel: &Tunnel) -> anyhow::Result<TunnelEnds> {
 }
 
 fn has_queues(network: &Network, namespace: &Namespace) -> bool {
-    network.wires.iter().any(|wire| wire.hop.is_some() && wire.entry.namespace == namespace.name)
+    network.veth_pairs.iter().any(|veth| veth.hop.is_some() && veth.entry.namespace == namespace.name)
 }
 
 /// Creates a named namespace, and moves this thread there.
@@ -150,14 +150,14 @@ fn make(namespace: &Namespace) -> anyhow::Result<()> {
         .with_context(|| format!("making namespace {}", namespace.name))
 }
 
-/// Creates the wires.
+/// Creates the veth pairs.
 fn lay(network: &Network, mtu_bytes: u32) -> anyhow::Result<()> {
     let kernel = Netlink::open()?;
-    for wire in &network.wires {
-        let [entry, exit] = [open(&wire.entry.namespace)?, open(&wire.exit.namespace)?];
+    for veth in &network.veth_pairs {
+        let [entry, exit] = [open(&veth.entry.namespace)?, open(&veth.exit.namespace)?];
         kernel
-            .add(netlink::pair((&wire.entry.device, &entry), (&wire.exit.device, &exit), mtu_bytes))
-            .with_context(|| format!("laying the wire {}", wire.entry.device))?;
+            .add(netlink::pair((&veth.entry.device, &entry), (&veth.exit.device, &exit), mtu_bytes))
+            .with_context(|| format!("creating the veth pair {}", veth.entry.device))?;
     }
     Ok(())
 }
@@ -187,7 +187,7 @@ fn connect(run: &Run, network: &Network, namespace: &Namespace, mtu_bytes: u32) 
         }
     }
     let is_host = !namespace.addresses.is_empty();
-    for device in wire_ends(network, namespace) {
+    for device in veth_devices(network, namespace) {
         if is_host {
             offloads::apply(device, &network.host(run, namespace))?;
         } else {
@@ -195,7 +195,7 @@ fn connect(run: &Run, network: &Network, namespace: &Namespace, mtu_bytes: u32) 
         }
     }
     if network.hosts_offload(run) {
-        wire_ends(network, namespace).try_for_each(offloads::pass_single_packets)?;
+        veth_devices(network, namespace).try_for_each(offloads::pass_single_packets)?;
     }
     for &address in &namespace.addresses {
         kernel.add(netlink::address(address, HOST_DEVICE)?).with_context(|| format!("address {address}"))?;
@@ -211,14 +211,14 @@ fn connect(run: &Run, network: &Network, namespace: &Namespace, mtu_bytes: u32) 
     host.map_or(Ok(()), |host| host_settings::check_routes(&kernel, &host))
 }
 
-/// Waits until the devices of every wire are up. Linux handles two hundred of them at once, and the others in
+/// Waits until the devices of every veth pair are up. Linux handles two hundred of them at once, and the others in
 /// later seconds (`net/core/link_watch.c`).
 fn wait_for_devices(network: &Network) -> anyhow::Result<()> {
-    let mut checks = MAX_CHECKS + 2 * network.wires.len();
+    let mut checks = MAX_CHECKS + 2 * network.veth_pairs.len();
     for namespace in network.namespaces() {
         enter(&open(&namespace.name)?)?;
         let kernel = Netlink::open()?;
-        for device in wire_ends(network, namespace) {
+        for device in veth_devices(network, namespace) {
             while !kernel.is_up(device)? {
                 ensure!(checks > 0, "device {device} of {} does not come up", namespace.name);
                 checks -= 1;
@@ -229,17 +229,17 @@ fn wait_for_devices(network: &Network) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Devices of wires in a namespace.
-fn wire_ends<'a>(network: &'a Network, namespace: &'a Namespace) -> impl Iterator<Item = &'a str> {
-    let ends = network.wires.iter().flat_map(|wire| [&wire.entry, &wire.exit]);
+/// Devices of veth pairs in a namespace.
+fn veth_devices<'a>(network: &'a Network, namespace: &'a Namespace) -> impl Iterator<Item = &'a str> {
+    let ends = network.veth_pairs.iter().flat_map(|veth| [&veth.entry, &veth.exit]);
     ends.filter(|port| port.namespace == namespace.name).map(|port| port.device.as_str())
 }
 
 fn disciplines(network: &Network, namespace: &Namespace) -> String {
     let mut lines = String::new();
-    for wire in network.wires.iter().filter(|wire| wire.entry.namespace == namespace.name) {
-        let Some(hop) = &wire.hop else { continue };
-        for line in hop.handling.lines("add", &wire.entry.device) {
+    for veth in network.veth_pairs.iter().filter(|veth| veth.entry.namespace == namespace.name) {
+        let Some(hop) = &veth.hop else { continue };
+        for line in hop.handling.lines("add", &veth.entry.device) {
             _ = writeln!(lines, "{line}");
         }
     }

@@ -89,8 +89,9 @@ impl Link {
         prctl::set_timerslack(1).context("exact timers")?;
         let network = Network::plan(run, Datapath::Disciplines)?;
         setup::build(run, &network, &Environment::Guest)?;
-        let wires: Vec<_> = network.wires.iter().filter(|wire| wire.element() == Some(0)).collect();
-        let (first, last) = wires.first().zip(wires.last()).context("the first element has no wires")?;
+        let veth_pairs: Vec<_> = network.veth_pairs.iter().filter(|veth| veth.element() == Some(0)).collect();
+        let (first, last) =
+            veth_pairs.first().zip(veth_pairs.last()).context("the first element has no veth pairs")?;
         let device = |host: &str, name: &str, more: &str| {
             enter(&namespace::open(host)?)?;
             let tun = Tun::open(name)?;

@@ -36,7 +36,7 @@ impl Datapath {
 /// Implementation of an element.
 pub(super) enum Crossing {
     /// Queue disciplines in series.
-    Wires(Vec<Hop>),
+    VethPairs(Vec<Hop>),
     /// The simulator's element, between two TUN devices.
     Tunnel,
 }
@@ -53,7 +53,7 @@ pub(super) fn crossing(
         Datapath::Mixed => hops(context, kind).ok(),
     };
     match disciplines {
-        Some(hops) => Ok(Crossing::Wires(hops)),
+        Some(hops) => Ok(Crossing::VethPairs(hops)),
         None => kind.build(0).map(|_| Crossing::Tunnel),
     }
 }

@@ -1,10 +1,10 @@
-//! The network of a run on Linux: namespaces, wires between them, queue disciplines, routes.
+//! The network of a run on Linux: namespaces, veth pairs between them, queue disciplines, routes.
 //!
-//! Every element becomes one or two wires (pairs of veth devices) with a queue discipline at the entry, or a
-//! tunnel: two TUN devices, between which packets cross the simulator's element. Wires of consecutive
-//! elements meet in a namespace, which routes by destination alone. In a guest with Tussle's driver there are hosts alone,
-//! and the driver carries packets through all elements. Each sender has a namespace of its own,
-//! and thereby its own counters. Receivers have one namespace for each node that they are attached to.
+//! Every element becomes one or two veth pairs with a queue discipline at the entry, or a tunnel: two TUN devices,
+//! between which packets cross the simulator's element. Consecutive elements meet in a namespace, which routes by
+//! destination alone. In a guest with Tussle's driver there are only hosts, and the driver carries packets through all
+//! elements. Each sender has a namespace of its own, and thereby its own counters. Receivers that are attached to the
+//! same node share a namespace.
 
 pub(crate) mod buffers;
 mod datapath;
@@ -64,14 +64,14 @@ pub(crate) struct Network {
     pub(crate) senders: Vec<Namespace>,
     /// Namespaces of the receivers.
     pub(crate) receivers: Vec<Namespace>,
-    /// Wires of elements and hosts.
-    pub(crate) wires: Vec<Wire>,
+    /// The veth pairs of elements and hosts.
+    pub(crate) veth_pairs: Vec<VethPair>,
     /// Tunnels, in the order of their elements.
     pub(crate) tunnels: Vec<Tunnel>,
     /// Receiver of each flow, as an index into `receivers`.
     pub(crate) receiver_of: Vec<usize>,
     /// Whether packets cross all elements in the driver of the guest's kernel. There are then no routers, no
-    /// wires and no tunnels.
+    /// veth pairs and no tunnels.
     pub(crate) uses_driver: bool,
 }
 
@@ -101,12 +101,12 @@ impl Port {
 
 /// A pair of devices, each in its namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wire {
+pub(crate) struct VethPair {
     /// Port where packets enter the element.
     pub(crate) entry: Port,
     /// Port where packets leave the element.
     pub(crate) exit: Port,
-    /// Treatment of packets at `entry`; `None` for the wire of a host.
+    /// Treatment of packets at `entry`; `None` for the veth pair of a host.
     pub(crate) hop: Option<Hop>,
 }
 
@@ -157,18 +157,19 @@ impl Network {
             routers: (0..nodes.count()).map(|index| namespace(format!("n{index}"))).collect(),
             senders: Vec::new(),
             receivers: Vec::new(),
-            wires: Vec::new(),
+            veth_pairs: Vec::new(),
             tunnels: Vec::new(),
             receiver_of: Vec::new(),
             uses_driver: false,
         };
-        network.lay_elements(&crossings, &nodes);
+        network.add_elements(&crossings, &nodes);
         network.attach_hosts(run, &nodes);
         network.route_flows(run, &nodes)?;
         Ok(network)
     }
 
-    /// Hosts alone: a sender for each flow, and one receiver for all. The driver carries packets between them.
+    /// Plans a network of hosts only: a sender for each flow, and the receivers. The driver carries packets between
+    /// them.
     fn of_hosts(run: &Run) -> Result<Network, Refusal> {
         for (index, element) in run.elements.iter().enumerate() {
             element.kind.build(0).map_err(|problem| Refusal::new(format!("elements.{index}"), problem))?;
@@ -188,7 +189,7 @@ impl Network {
             routers: Vec::new(),
             senders: flows.clone().map(|flow| host(format!("s{flow}"), vec![sender_address(flow)])).collect(),
             receivers: receivers.map(|index| host(format!("r{index}"), addresses_of(index))).collect(),
-            wires: Vec::new(),
+            veth_pairs: Vec::new(),
             tunnels: Vec::new(),
             receiver_of,
             uses_driver: true,
@@ -237,13 +238,13 @@ impl Network {
             for change in &link.changes {
                 now = (change.rate_bit_per_s.unwrap_or(now.0), change.delay_ns.unwrap_or(now.1));
                 let hops = link_hops(element_context(run, element), link, now.0, now.1)?;
-                let wires = self.wires.iter().filter(|wire| wire.element() == Some(element));
-                let lines = wires.zip(hops).flat_map(|(wire, hop)| {
-                    let device = &wire.entry.device;
+                let veth_pairs = self.veth_pairs.iter().filter(|veth| veth.element() == Some(element));
+                let lines = veth_pairs.zip(hops).flat_map(|(veth, hop)| {
+                    let device = &veth.entry.device;
                     hop.handling
                         .lines("change", device)
                         .into_iter()
-                        .map(|line| (wire.entry.namespace.clone(), line))
+                        .map(|line| (veth.entry.namespace.clone(), line))
                 });
                 changes.entry(change.at_ns).or_default().extend(lines);
             }
@@ -256,12 +257,12 @@ impl Network {
         self.routers.iter().chain(&self.senders).chain(&self.receivers)
     }
 
-    fn lay_elements(&mut self, crossings: &[Crossing], nodes: &Nodes) {
+    fn add_elements(&mut self, crossings: &[Crossing], nodes: &Nodes) {
         for (element, crossing) in crossings.iter().enumerate() {
             let (first, last) = nodes.of_element(element);
             let (entry, exit) = (self.routers[first].name.clone(), self.routers[last].name.clone());
             match crossing {
-                Crossing::Wires(hops) => self.lay_wires(element, hops, entry, &exit),
+                Crossing::VethPairs(hops) => self.add_veth_pairs(element, hops, entry, &exit),
                 Crossing::Tunnel => self.tunnels.push(Tunnel {
                     element,
                     entry: Port::new(entry, entry_device(element, 0)),
@@ -271,18 +272,18 @@ impl Network {
         }
     }
 
-    fn lay_wires(&mut self, element: usize, hops: &[Hop], mut entry: String, last: &str) {
+    fn add_veth_pairs(&mut self, element: usize, hops: &[Hop], mut entry: String, last: &str) {
         for (number, hop) in hops.iter().enumerate() {
             let exit = if number + 1 == hops.len() {
                 last.to_owned()
             } else {
-                // All packets continue by the next wire.
+                // All packets continue to the next device of the element.
                 let mut between = namespace(format!("m{element}"));
                 between.routes.insert(None, entry_device(element, number + 1));
                 self.routers.push(between);
                 format!("m{element}")
             };
-            self.wires.push(Wire {
+            self.veth_pairs.push(VethPair {
                 entry: Port::new(entry, entry_device(element, number)),
                 exit: Port::new(exit.clone(), exit_device(element, number)),
                 hop: Some(hop.clone()),
@@ -318,7 +319,7 @@ impl Network {
     }
 
     fn attach(&mut self, host: &str, node: usize) {
-        self.wires.push(Wire {
+        self.veth_pairs.push(VethPair {
             entry: Port::new(host.to_owned(), HOST_DEVICE.to_owned()),
             exit: Port::new(self.routers[node].name.clone(), format!("h-{host}")),
             hop: None,
@@ -351,15 +352,15 @@ impl Network {
     }
 }
 
-impl Wire {
-    /// Index of the wire's element.
+impl VethPair {
+    /// Index of the veth pair's element.
     pub(crate) fn element(&self) -> Option<usize> {
         self.hop.as_ref().map(|hop| hop.element)
     }
 }
 
-/// Refuses an element that a flow crosses twice or in both directions, such as the bus of a host: wires have one
-/// entry.
+/// Refuses an element that a flow crosses twice or in both directions, such as the bus of a host: on Linux an element
+/// has one entry.
 fn check_directions(run: &Run) -> Result<(), Refusal> {
     for (index, element) in run.elements.iter().enumerate() {
         let crosses = |path: &[String]| path.iter().filter(|name| **name == element.name).count();
@@ -432,18 +433,18 @@ mod tests {
                 return passed;
             }
             let device = namespace.routes.get(&Some(to)).or_else(|| namespace.routes.get(&None)).unwrap();
-            let wire = network
-                .wires
+            let veth = network
+                .veth_pairs
                 .iter()
-                .find_map(|wire| {
-                    let (entry, exit) = (&wire.entry, &wire.exit);
+                .find_map(|veth| {
+                    let (entry, exit) = (&veth.entry, &veth.exit);
                     (entry.namespace == at && entry.device == *device)
                         .then_some((entry, exit))
                         .or_else(|| (exit.namespace == at && exit.device == *device).then_some((exit, entry)))
                 })
                 .unwrap();
-            passed.push(wire.0.device.clone());
-            at.clone_from(&wire.1.namespace);
+            passed.push(veth.0.device.clone());
+            at.clone_from(&veth.1.namespace);
         }
     }
 
@@ -529,9 +530,12 @@ mod tests {
         let run = run(&elements, &flows);
         let tunnels = |datapath| {
             let network = Network::plan(&run, datapath).unwrap();
-            (network.tunnels.iter().map(|tunnel| tunnel.element).collect::<Vec<_>>(), network.wires.len())
+            (
+                network.tunnels.iter().map(|tunnel| tunnel.element).collect::<Vec<_>>(),
+                network.veth_pairs.len(),
+            )
         };
-        // Two wires per link, and one per host.
+        // Two veth pairs per link, and one per host.
         assert_eq!(tunnels(Datapath::Mixed), (vec![2], 6));
         assert_eq!(tunnels(Datapath::Tunnels), (vec![0, 1, 2], 2));
         assert_eq!(tunnels(Datapath::Driver), (vec![], 0));

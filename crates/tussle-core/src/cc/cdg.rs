@@ -1,5 +1,6 @@
 //! CDG (CAIA delay gradient): a growing RTT indicates a growing queue. The steeper the growth, the likelier a
-//! reduction; a loss without a delay gradient reduces the window by less than half. Source: Hayes and
+//! reduction. A loss halves a shadow window, which reductions for delay do not change, so that they cost less beside
+//! loss-based flows. Source: Hayes and
 //! Armitage, "Revisiting TCP Congestion Control Using Delay Gradients", IFIP Networking, 2011. Agrees with:
 //! Linux 6.1 `cdg`, which adds hybrid slow start and sums gradients where the paper averages them. Departs:
 //! see docs/deviations/cdg.toml (2 entries).
@@ -80,7 +81,7 @@ const TRAIN_GAP_US: u64 = 3000;
 const MIN_SPAN_US: u32 = 125;
 /// RTT samples of a round trip before slow start evaluates the delay.
 const MIN_SAMPLES: u16 = 8;
-/// Largest number of consecutive single-packet ACKs that count as delayed ACKs.
+/// Largest value of [`Path::delayed`].
 const MAX_DELAYED: u8 = 5;
 /// Table of `exp(-x)` in 1/65536 for x = 256, 512, … 2²³ millionths.
 const EXP: [u64; 16] = [
@@ -120,7 +121,8 @@ struct Path {
     queue: QueueState,
     /// Consecutive reductions without effect, in 16 bits as in Linux.
     ineffectual: u16,
-    /// Expected single-packet ACKs that count as delayed.
+    /// Number of coming single-packet ACKs that count as delayed ACKs: one for each ACK of several packets, which shows
+    /// that the receiver delays ACKs. (Linux: `delack`.)
     delayed: u8,
     slow_start: SlowStart,
 }
@@ -133,7 +135,7 @@ struct Extremes {
 }
 
 impl Extremes {
-    fn since(self, before: Extremes) -> Extremes {
+    fn minus(self, before: Extremes) -> Extremes {
         Extremes { min: self.min.wrapping_sub(before.min), max: self.max.wrapping_sub(before.max) }
     }
 
@@ -161,9 +163,9 @@ impl Gradients {
         }
     }
 
-    fn take(&mut self, gradient: Extremes) {
+    fn add(&mut self, gradient: Extremes) {
         let oldest = std::mem::replace(&mut self.last[self.next], gradient);
-        self.sum = self.sum.plus(gradient.since(oldest));
+        self.sum = self.sum.plus(gradient.minus(oldest));
         self.next = (self.next + 1) % self.last.len();
         self.is_full |= self.next == 0;
     }
@@ -265,11 +267,12 @@ impl Path {
         }
     }
 
-    /// Ends a round trip; returns the growth of the delay, in µs, if a previous round trip is known.
+    /// Ends the round trip if its last packet is acknowledged; returns the growth of the delay, in µs, if the RTTs of a
+    /// previous round trip are known.
     fn end_round(&mut self, flow: &Flow) -> Option<i32> {
         let rtt = self.rtt.filter(|_| flow.una > self.round_end)?;
         let growth = self.rtt_before.map(|before| {
-            self.gradients.take(rtt.since(before));
+            self.gradients.add(rtt.minus(before));
             self.gradients.growth()
         });
         self.start_round(flow);
@@ -407,8 +410,8 @@ impl CongestionControl for Cdg {
     }
 
     fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
-        let cwnd_limited = flow.cwnd_limited(control);
         if control.in_slow_start() {
+            let cwnd_limited = flow.cwnd_limited(control);
             let evidence = Evidence { now_us: flow.now.us(), rtt: self.path.rtt, cwnd_limited };
             if self.path.slow_start.should_end(&self.settings, evidence) {
                 control.ssthresh = control.cwnd;
@@ -481,7 +484,7 @@ mod tests {
     /// Growth after round trips with these extremes.
     fn growth(window: usize, rounds: &[Extremes]) -> i32 {
         let mut gradients = Gradients::new(window);
-        rounds.windows(2).for_each(|pair| gradients.take(pair[1].since(pair[0])));
+        rounds.windows(2).for_each(|pair| gradients.add(pair[1].minus(pair[0])));
         gradients.growth()
     }
 

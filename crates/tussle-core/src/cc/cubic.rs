@@ -262,8 +262,8 @@ impl CongestionControl for Cubic {
 
     fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         let Some(rtt_us) = ack.rtt_us else { return };
-        let now_us = rtt_us.max(1);
-        let is_shortest = self.delay_min_us == 0 || now_us < self.delay_min_us;
+        let rtt_us = rtt_us.max(1);
+        let is_shortest = self.delay_min_us == 0 || rtt_us < self.delay_min_us;
         // In most cases there is nothing to update, and the tick need not be computed.
         if !is_shortest && !control.in_slow_start() {
             return;
@@ -273,9 +273,9 @@ impl CongestionControl for Cubic {
             return;
         }
         if is_shortest {
-            self.delay_min_us = now_us;
+            self.delay_min_us = rtt_us;
         }
-        let delay = Delay { now_us, min_us: self.delay_min_us };
+        let delay = Delay { rtt_us, min_us: self.delay_min_us };
         if let Some(exit) = self.hystart.as_mut().and_then(|hystart| hystart.on_rtt(delay, flow, control)) {
             control.ssthresh = exit;
         }

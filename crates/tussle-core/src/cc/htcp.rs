@@ -41,7 +41,7 @@ const BETA_MAX: u32 = 102;
 const RTT_STEP_MS: u32 = 20;
 /// RTT, in ms, up to which a loss halves the window: ticks are too coarse for a ratio.
 const RTT_RATIO_MS: u32 = 10;
-/// Bounds of RTT scaling, in 1/8 of 100 ms over the RTT.
+/// Bounds of the ratio of 100 ms to the RTT, in 1/8: 0.5 and 10.
 const SCALES: (u32, u32) = (4, 80);
 
 #[derive(Debug)]
@@ -61,7 +61,7 @@ struct Htcp {
     rtt_max: u32,
     /// Ticks a second.
     hz: u32,
-    /// Tick of the start, of the start of the last recovery, or of its end.
+    /// Tick of the last congestion: the start of the last recovery, then its end; the start of the connection before any.
     congestion_at: u32,
     /// Value of `congestion_at` to restore if the current recovery is spurious.
     congestion_before: Option<u32>,
@@ -82,7 +82,7 @@ enum Backoff {
 struct Bandwidth {
     /// Packets acknowledged since `since`.
     acked: u32,
-    /// Tick at which counting began; `None` before the first count, which covers more than this flow.
+    /// Tick at which counting began; `None` before the first count.
     since: Option<u32>,
     /// Average of about the last four counts. (Paper: B.)
     now: u64,
@@ -98,7 +98,7 @@ impl Bandwidth {
         self.since = Some(now);
     }
 
-    /// Packets/s since counting began. Linux counts the first time since the boot of the host.
+    /// Packets/s since counting began; 0 at the first count, which Linux divides by the time since the boot of the host.
     fn count(&self, flow: &Flow) -> u64 {
         let ticks = self.since.map(|since| u64::from(flow.jiffies() - since));
         ticks.map_or(0, |ticks| u64::from(self.acked) * u64::from(flow.hz) / ticks)
@@ -163,7 +163,7 @@ impl Htcp {
         }
         let count = self.bandwidth.count(flow);
         if self.delta(flow) / self.rtt_min <= 3 {
-            // The loss was just before.
+            // Soon after congestion, older counts do not apply.
             self.bandwidth.now = count;
             self.bandwidth.max = count;
         } else {

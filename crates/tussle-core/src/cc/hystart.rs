@@ -30,10 +30,12 @@ struct Settings {
     ack_delta_us: u64,
 }
 
-/// RTT of an ACK, and the smallest RTT so far, in µs.
+/// RTTs that hybrid slow start compares.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delay {
-    pub(super) now_us: u32,
+    /// RTT of this ACK, in µs.
+    pub(super) rtt_us: u32,
+    /// Smallest RTT so far, in µs.
     pub(super) min_us: u32,
 }
 
@@ -121,7 +123,7 @@ impl HyStart {
 
 impl Round {
     fn rtt_has_risen(&mut self, delay: Delay) -> bool {
-        self.rtt_us = self.rtt_us.min(delay.now_us);
+        self.rtt_us = self.rtt_us.min(delay.rtt_us);
         if self.samples < MIN_SAMPLES {
             self.samples += 1;
             return false;
@@ -165,7 +167,7 @@ mod tests {
     fn acks_until_exit(min_ms: u32, rtts_ms: &[u32]) -> Option<usize> {
         let mut hystart = hystart(DETECT_DELAY);
         rtts_ms.iter().position(|&now_ms| {
-            let delay = Delay { now_us: now_ms * 1000, min_us: min_ms * 1000 };
+            let delay = Delay { rtt_us: now_ms * 1000, min_us: min_ms * 1000 };
             hystart.on_rtt(delay, &flow(), &window(64)) == Some(64)
         })
     }
@@ -196,7 +198,7 @@ mod tests {
     fn samples_of_an_earlier_round_do_not_count() {
         let (mut hystart, mut flow) = (hystart(DETECT_DELAY), flow());
         flow.nxt = 100;
-        let delay = Delay { now_us: 60_000, min_us: 40_000 };
+        let delay = Delay { rtt_us: 60_000, min_us: 40_000 };
         for una in 10..17 {
             flow.una = una;
             assert_eq!(hystart.on_rtt(delay, &flow, &window(64)), None);
@@ -210,7 +212,7 @@ mod tests {
     fn train_until_exit(gap_ms: u64, mut flow: Flow) -> Option<u64> {
         let mut hystart = hystart(DETECT_TRAIN);
         flow.rtt.update(40_000, 0, 16);
-        let delay = Delay { now_us: 40_000, min_us: 40_000 };
+        let delay = Delay { rtt_us: 40_000, min_us: 40_000 };
         (1..100).map(|ack| ack * gap_ms).find(|&after_ms| {
             flow.now = Time::from_secs(1) + Time::from_ms(after_ms);
             hystart.on_rtt(delay, &flow, &window(64)).is_some()
@@ -248,7 +250,7 @@ mod tests {
     #[test]
     fn a_window_below_16_packets_is_left_alone() {
         let mut hystart = hystart(DETECT_DELAY);
-        let delay = Delay { now_us: 400_000, min_us: 40_000 };
+        let delay = Delay { rtt_us: 400_000, min_us: 40_000 };
         for _ in 0..20 {
             assert_eq!(hystart.on_rtt(delay, &flow(), &window(15)), None);
         }
@@ -258,7 +260,7 @@ mod tests {
     #[test]
     fn slow_start_ends_once_until_a_timeout() {
         let mut hystart = hystart(DETECT_DELAY);
-        let delay = Delay { now_us: 400_000, min_us: 40_000 };
+        let delay = Delay { rtt_us: 400_000, min_us: 40_000 };
         let exits = |hystart: &mut HyStart| {
             (0..30).filter(|_| hystart.on_rtt(delay, &flow(), &window(64)).is_some()).count()
         };

@@ -121,7 +121,7 @@ mod tests {
     }
 
     /// Ends a connection with that window, threshold and RTT at that time.
-    fn end(metrics: &SharedMetrics, (cwnd, ssthresh): (u32, Option<u32>), rtt_ms: u32, at: Time) {
+    fn end(metrics: &SharedMetrics, cwnd: u32, ssthresh: Option<u32>, rtt_ms: u32, at: Time) {
         let mut ended = sender(tests_setup(Host::default()), metrics);
         ended.control.cwnd = cwnd;
         ended.control.ssthresh = ssthresh.unwrap_or(ended.control.ssthresh);
@@ -142,23 +142,23 @@ mod tests {
     fn a_threshold_is_kept_for_an_hour() {
         let metrics = SharedMetrics::default();
         assert_eq!(begin(&metrics, Time::ZERO), None);
-        end(&metrics, (30, Some(20)), 10, Time::from_secs(1));
+        end(&metrics, 30, Some(20), 10, Time::from_secs(1));
         assert_eq!(begin(&metrics, Time::from_secs(3601)), Some(20));
         assert_eq!(begin(&metrics, Time::from_secs(3602)), None);
         // In congestion avoidance half of a window above twice the threshold counts.
-        end(&metrics, (50, Some(20)), 10, Time::from_secs(2));
+        end(&metrics, 50, Some(20), 10, Time::from_secs(2));
         assert_eq!(begin(&metrics, Time::from_secs(3)), Some(25));
     }
 
     #[test]
     fn a_first_slow_start_that_did_not_end_raises_a_threshold_and_makes_none() {
         let metrics = SharedMetrics::default();
-        end(&metrics, (100, None), 10, Time::from_secs(1));
+        end(&metrics, 100, None, 10, Time::from_secs(1));
         assert_eq!(begin(&metrics, Time::from_secs(2)), None);
-        end(&metrics, (30, Some(20)), 10, Time::from_secs(3));
-        end(&metrics, (38, None), 10, Time::from_secs(4));
+        end(&metrics, 30, Some(20), 10, Time::from_secs(3));
+        end(&metrics, 38, None, 10, Time::from_secs(4));
         assert_eq!(begin(&metrics, Time::from_secs(5)), Some(20));
-        end(&metrics, (100, None), 10, Time::from_secs(6));
+        end(&metrics, 100, None, 10, Time::from_secs(6));
         assert_eq!(begin(&metrics, Time::from_secs(7)), Some(50));
     }
 
@@ -166,8 +166,8 @@ mod tests {
     #[test]
     fn a_shorter_rtt_counts_for_an_eighth() {
         let metrics = SharedMetrics::default();
-        end(&metrics, (30, Some(20)), 100, Time::from_secs(1));
-        end(&metrics, (30, Some(20)), 20, Time::from_secs(2));
+        end(&metrics, 30, Some(20), 100, Time::from_secs(1));
+        end(&metrics, 30, Some(20), 20, Time::from_secs(2));
         assert_eq!(metrics.with(|kept| kept.map(|kept| kept.rtt_8us)), Some(90_000 * 8));
     }
 }

@@ -8,11 +8,13 @@ use crate::Time;
 use crate::net::packet::MEMORY_OVERHEAD_BYTES;
 use crate::run::{BufferTuning, Host, SocketBuffer};
 
-/// Room for headers in a packet (Linux: `MAX_TCP_HEADER`), and metadata of a packet (`SKB_TRUESIZE(0)`).
+/// Room for headers in a packet (Linux: `MAX_TCP_HEADER`).
 const HEADER_ROOM_BYTES: u32 = 320;
+/// Metadata of a packet (Linux: `SKB_TRUESIZE(0)`).
 const METADATA_BYTES: u32 = 576;
-/// Payload and memory of a page of merged packets.
+/// Payload that a page of merged packets holds.
 const PAGE_PAYLOAD_BYTES: u64 = 3776;
+/// Memory of a page of merged packets, with its metadata.
 const PAGE_MEMORY_BYTES: u64 = 4352;
 /// Step by which the memory per packet is rounded up until its window holds a packet.
 const MEMORY_STEP_BYTES: u32 = 128;
@@ -28,30 +30,37 @@ const FIRST_PACKETS: u32 = 10;
 /// Receive buffer of one connection. Positions are in bytes of the stream.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiveBuffer {
-    /// Size of the buffer, and the size up to which it grows (Linux: `sk_rcvbuf`, `tcp_rmem[2]`).
+    /// Size of the buffer (Linux: `sk_rcvbuf`).
     size: u32,
+    /// Size up to which autotuning grows the buffer (Linux: `tcp_rmem[2]`).
     max: u32,
     /// Whether the application set the size.
     is_fixed: bool,
     host: Host,
     mss: u32,
-    /// Memory of a full packet, and memory that autotuning provides for one.
+    /// Memory of a full packet.
     packet_bytes: u32,
+    /// Memory that autotuning provides for a full packet.
     provided_bytes: u32,
     /// Memory of packets that the application has not read: out of order, or arrived just now (Linux: `sk_rmem_alloc`).
     held_bytes: u64,
+    /// Number of these packets.
     held_packets: u32,
-    /// Largest window of this buffer (Linux: `window_clamp`), and largest window of packets seen so far (`rcv_ssthresh`).
+    /// Largest window of this buffer (Linux: `window_clamp`).
     clamp: u32,
+    /// Largest window to offer, which grows with each packet that arrives (Linux: `rcv_ssthresh`).
     ssthresh: u32,
     window_scale: u32,
-    /// Window of the last ACK, and the first byte after it (Linux: `rcv_wnd`; `rcv_wup + rcv_wnd`).
+    /// Window of the last ACK (Linux: `rcv_wnd`).
     window: u32,
+    /// First byte after that window (Linux: `rcv_wup + rcv_wnd`).
     right_edge: u64,
     rtt: ReceiverRtt,
-    /// Bytes read in the last round trip that counted, and the start of the current one (Linux: `rcvq_space`).
+    /// Largest number of bytes read in a round trip (Linux: `rcvq_space.space`).
     read_per_rtt: u32,
+    /// Start of the current round trip (Linux: `rcvq_space.time`).
     rtt_began: Time,
+    /// First byte that the application had not read then.
     rtt_began_at: u64,
 }
 
@@ -62,8 +71,9 @@ struct ReceiverRtt {
     rtt_8us: u32,
     /// Last timestamp that the sender echoed.
     echoed_ms: u32,
-    /// Position whose arrival ends the measurement of a window, and the start of the measurement.
+    /// Position whose arrival ends the measurement of a window.
     window_end: u64,
+    /// Start of that measurement.
     window_began: Option<Time>,
 }
 
@@ -80,7 +90,7 @@ pub(crate) struct ReceiveBufferSetup {
     pub(crate) fixed_window_bytes: Option<u64>,
 }
 
-/// Place of a packet that arrives.
+/// Position of an arriving packet in the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// The first missing packet.
@@ -92,6 +102,7 @@ pub(crate) enum Arrival {
 /// Window of an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Selected {
+    /// The window, in bytes.
     pub(crate) window_bytes: u32,
     /// Whether more than half of the buffer is in use, so that ACKs are no longer sent at once.
     pub(crate) is_scarce: bool,
@@ -136,7 +147,7 @@ impl ReceiveBuffer {
             rtt: ReceiverRtt::default(),
             read_per_rtt: match host.rcvbuf_tuning {
                 BufferTuning::Rising => ssthresh.min(FIRST_PACKETS * mss),
-                // What was read is half of what the buffer provides for.
+                // The buffer provides for twice what is read.
                 BufferTuning::Twice => window / 2,
             },
             rtt_began: Time::ZERO,
@@ -377,11 +388,11 @@ enum Sample {
 }
 
 impl ReceiverRtt {
-    fn update(&mut self, sample_us: u32, of: Sample) {
+    fn update(&mut self, sample_us: u32, origin: Sample) {
         let scaled = sample_us.saturating_mul(8);
         if self.rtt_8us == 0 || scaled < self.rtt_8us {
             self.rtt_8us = scaled;
-        } else if of == Sample::Echo {
+        } else if origin == Sample::Echo {
             self.rtt_8us = self.rtt_8us - (self.rtt_8us >> 3) + sample_us;
         }
     }
@@ -519,8 +530,6 @@ mod tests {
         assert_eq!(selected.window_bytes, before);
     }
 
-    /// A hole is filled: 45 packets are to be read, which take 122 760 bytes. Before, half of the other 8312 is window, rounded
-    /// down to a multiple of 128; once they are read, the window has more than doubled.
     /// 49 packets take 133 672 bytes: the buffer grows to that. At its maximum, packets are merged instead, in 19 pages, and the
     /// window falls to two segments.
     #[test]
@@ -536,6 +545,8 @@ mod tests {
         }
     }
 
+    /// 45 packets that are not read take 122 760 bytes. Half of the other 8312 is window, rounded down to a multiple of 128:
+    /// 4096. Once they are read, the window has more than doubled.
     #[test]
     fn reading_a_full_buffer_is_reported() {
         let mut buffer = buffer(SHIPPED, None);

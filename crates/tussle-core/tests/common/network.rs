@@ -1,5 +1,7 @@
 //! Networks for tests: dumbbells, and flows over them.
 
+use std::ops::Range;
+
 use tussle_core::net::path::{DelaySpec, ElementKind, LinkSpec, LossSpec};
 use tussle_core::net::queue::{FifoSpec, QueueSpec};
 use tussle_core::run::{
@@ -51,13 +53,13 @@ impl Dumbbell {
     }
 
     /// A run of flows, named by their index, with the given steady interval in s.
-    pub(crate) fn run(self, flows: Vec<FlowSpec>, (from_s, to_s): (u64, u64)) -> Run {
-        run(self.elements(), flows, (from_s * NS_PER_S, to_s * NS_PER_S))
+    pub(crate) fn run(self, flows: Vec<FlowSpec>, steady_s: Range<u64>) -> Run {
+        run(self.elements(), flows, steady_s.start * NS_PER_S..steady_s.end * NS_PER_S)
     }
 }
 
 /// A run that ends with its steady interval and records no time series.
-pub(crate) fn run(elements: Vec<ElementSpec>, mut flows: Vec<FlowSpec>, steady_ns: (u64, u64)) -> Run {
+pub(crate) fn run(elements: Vec<ElementSpec>, mut flows: Vec<FlowSpec>, steady_ns: Range<u64>) -> Run {
     for (index, flow) in flows.iter_mut().enumerate() {
         flow.name = format!("flow-{index}");
     }
@@ -65,8 +67,8 @@ pub(crate) fn run(elements: Vec<ElementSpec>, mut flows: Vec<FlowSpec>, steady_n
         format: FORMAT,
         profile: ProfileName::Linux6_1,
         seed: 1,
-        duration_ns: steady_ns.1,
-        steady: Interval { from_ns: steady_ns.0, to_ns: steady_ns.1 },
+        duration_ns: steady_ns.end,
+        steady: Interval { from_ns: steady_ns.start, to_ns: steady_ns.end },
         record: Record { sampling: Sampling::Off, events: false },
         hosts: Host::default(),
         elements,

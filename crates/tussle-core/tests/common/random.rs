@@ -7,7 +7,7 @@ use tussle_core::net::path::{
     HandoverSpec, JitterSpec, LinkSpec, LossListSpec, LossPeriodicSpec, LossSpec, Order, OutageSpec,
     PolicerSpec, ProcessingSpec, RampSpec, RttSeriesSpec, RttStep, TraceSpec, WhileDown, WifiSpec,
 };
-use tussle_core::net::queue::{self, CodelSpec, FifoSpec, QueueSpec, RedSpec, ThresholdSpec};
+use tussle_core::net::queue::{self, CodelSpec, FifoSpec, Limits, QueueSpec, RedSpec, ThresholdSpec};
 use tussle_core::run::application::{ApplicationSpec, ChunksSpec, OnOffSpec, RateSpec, RequestsSpec};
 use tussle_core::run::{
     ElementSpec, FORMAT, FlowSpec, Host, Interval, ProfileName, Qdisc, Record, Sampling, SocketBuffer, UDP,
@@ -71,7 +71,7 @@ fn queue() -> impl Strategy<Value = QueueSpec> {
                 limit_packets,
                 limit_bytes,
             }),
-            _ => queue_named(name, limit_packets, limit_bytes),
+            _ => queue_named(name, Limits { packets: limit_packets, bytes: limit_bytes }),
         },
     )
 }
@@ -448,7 +448,7 @@ pub(crate) fn clean_run() -> impl Strategy<Value = Run> {
                 reverse: names[split..].to_vec(),
                 ..flow
             };
-            super::network::run(elements, vec![flow], (0, 600 * NS_PER_S))
+            super::network::run(elements, vec![flow], 0..600 * NS_PER_S)
         },
     )
 }

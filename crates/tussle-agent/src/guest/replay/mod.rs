@@ -2,9 +2,9 @@
 //! peer's packets.
 
 mod addresses;
+mod codec;
 mod host;
 mod peer;
-mod wire;
 
 use std::collections::BTreeMap;
 use std::fs;

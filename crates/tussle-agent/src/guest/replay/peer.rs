@@ -11,7 +11,7 @@ use tussle_core::Time;
 use tussle_core::net::packet::{Flags, Kind, Packet, timestamp_ms};
 use tussle_core::script::Script;
 
-use super::wire::{HostPacket, Origins};
+use super::codec::{HostPacket, Origins};
 use crate::execute::clock::Clock;
 use crate::execute::tun::Tun;
 

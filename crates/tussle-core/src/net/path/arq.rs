@@ -12,11 +12,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::link::Rated;
-use super::queued_link::LinkParts;
+use super::link_parts::LinkParts;
 use super::transmitter::{Fate, NS_BITS, Sent, Transmitter};
 use super::{
-    Change, Delays, Element, ElementSettings, Entry, LinkSettings, checked_delay, checked_probability,
-    highest_rate,
+    Change, Delays, Element, ElementSettings, Entry, LinkSettings, LoggedLink, QueueLog, checked_delay,
+    checked_probability, highest_rate,
 };
 use crate::Time;
 use crate::net::queue::{QueueContext, QueueSpec};
@@ -73,13 +73,20 @@ impl ElementSettings for Spec {
             queue: &self.queue,
             highest_rate_bit_per_s: highest_rate(self.rate_bit_per_s, &self.changes),
             changes: &self.changes,
+            logged: self,
         })
+    }
+}
+
+impl LoggedLink for Spec {
+    fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
+        self.parts(seed)?.build_logged(log)
     }
 }
 
 impl Spec {
     /// The transmitter and the queue of the link.
-    pub(super) fn parts(&self, seed: u64) -> Result<LinkParts<'_, Radio>, String> {
+    fn parts(&self, seed: u64) -> Result<LinkParts<'_, Radio>, String> {
         if !(1..=MAX_ATTEMPTS).contains(&self.attempts) {
             return Err(format!("attempts: {}; give 1 to {MAX_ATTEMPTS}", self.attempts));
         }

@@ -65,6 +65,10 @@ impl Scheduler for Duplicate {
         None
     }
 
+    fn makes_copies(&self) -> bool {
+        true
+    }
+
     fn copies(&self, flow: u32) -> u64 {
         self.copies.get(flow as usize).copied().unwrap_or(0)
     }

@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::change::checked_changes;
 use super::fifo_link::FifoLink;
-use super::queued_link::LinkParts;
+use super::link_parts::LinkParts;
 use super::transmitter::{Fate, NS_BITS, Sent, Transmitter};
 use super::{
-    Change, Delays, Element, ElementSettings, Entry, LinkSettings, checked_delay, checked_rate, highest_rate,
+    Change, Delays, Element, ElementSettings, Entry, LinkSettings, LoggedLink, QueueLog, checked_delay,
+    checked_rate, highest_rate,
 };
 use crate::Time;
 use crate::net::queue::{QueueContext, QueueSpec};
@@ -44,7 +45,14 @@ impl ElementSettings for Spec {
             queue: &self.queue,
             highest_rate_bit_per_s: highest_rate(self.rate_bit_per_s, &self.changes),
             changes: &self.changes,
+            logged: self,
         })
+    }
+}
+
+impl LoggedLink for Spec {
+    fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
+        self.parts(seed)?.build_logged(log)
     }
 }
 
@@ -56,7 +64,7 @@ impl Spec {
     }
 
     /// The transmitter and the queue of the link.
-    pub(super) fn parts(&self, seed: u64) -> Result<LinkParts<'_, Rated>, String> {
+    fn parts(&self, seed: u64) -> Result<LinkParts<'_, Rated>, String> {
         let context = QueueContext { rate_bit_per_s: self.rate_bit_per_s, seed };
         Ok(LinkParts { transmitter: self.transmitter()?, queue: &self.queue, context })
     }

@@ -9,10 +9,13 @@ use crate::net::packet::Packet;
 use crate::util::rng::Probability;
 
 /// Declares every element once: its variant of [`ElementKind`], whose JSON name is the variant's name in
-/// snake case, and its module, which defines `Spec` and `ENTRY`.
+/// snake case; the public name of its settings; and its module, which defines `Spec` and `ENTRY`.
 macro_rules! elements {
-    ($($variant:ident: $module:ident,)*) => {
-        $(mod $module;)*
+    ($($variant:ident($settings:ident): $module:ident,)*) => {
+        $(
+            mod $module;
+            pub use $module::Spec as $settings;
+        )*
 
         /// The kind of an element, and its settings.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,7 +23,7 @@ macro_rules! elements {
         pub enum ElementKind {
             $(
                 #[doc = concat!("See `net/path/", stringify!($module), ".rs`.")]
-                $variant($module::Spec),
+                $variant($settings),
             )*
         }
 
@@ -38,60 +41,45 @@ macro_rules! elements {
 }
 
 elements! {
-    Link: link,
-    Trace: trace,
-    Arq: arq,
-    Wifi: wifi,
-    Processing: processing,
-    Delay: delay,
-    Jitter: jitter,
-    Ramp: ramp,
-    RttSeries: rtt_series,
-    Handover: handover,
-    Outage: outage,
-    Aggregate: aggregate,
-    Policer: policer,
-    Loss: loss,
-    GilbertElliott: gilbert_elliott,
-    LossPeriodic: loss_periodic,
-    LossList: loss_list,
-    Corrupt: corrupt,
-    Duplicate: duplicate,
+    Link(LinkSpec): link,
+    Trace(TraceSpec): trace,
+    Arq(ArqSpec): arq,
+    Wifi(WifiSpec): wifi,
+    Processing(ProcessingSpec): processing,
+    Delay(DelaySpec): delay,
+    Jitter(JitterSpec): jitter,
+    Ramp(RampSpec): ramp,
+    RttSeries(RttSeriesSpec): rtt_series,
+    Handover(HandoverSpec): handover,
+    Outage(OutageSpec): outage,
+    Aggregate(AggregateSpec): aggregate,
+    Policer(PolicerSpec): policer,
+    Loss(LossSpec): loss,
+    GilbertElliott(GilbertElliottSpec): gilbert_elliott,
+    LossPeriodic(LossPeriodicSpec): loss_periodic,
+    LossList(LossListSpec): loss_list,
+    Corrupt(CorruptSpec): corrupt,
+    Duplicate(DuplicateSpec): duplicate,
 }
 
 mod change;
 mod element_slot;
 mod fifo_link;
+mod link_parts;
 mod queue_log;
 mod queued_link;
 mod settings;
 mod transmitter;
 mod wire;
 
-pub use aggregate::Spec as AggregateSpec;
-pub use arq::Spec as ArqSpec;
 pub use change::Change;
-pub use corrupt::Spec as CorruptSpec;
-pub use delay::Spec as DelaySpec;
-pub use duplicate::Spec as DuplicateSpec;
 pub(crate) use element_slot::ElementSlot;
-pub use gilbert_elliott::Spec as GilbertElliottSpec;
-pub use handover::Spec as HandoverSpec;
-pub use jitter::{Order, Spec as JitterSpec};
-pub use link::Spec as LinkSpec;
-pub use loss::Spec as LossSpec;
-pub use loss_list::Spec as LossListSpec;
-pub use loss_periodic::Spec as LossPeriodicSpec;
-pub use outage::{Spec as OutageSpec, WhileDown};
-pub use policer::Spec as PolicerSpec;
-pub use processing::Spec as ProcessingSpec;
+pub use jitter::Order;
+pub use outage::WhileDown;
 pub use queue_log::QueueLog;
-pub use ramp::Spec as RampSpec;
-pub use rtt_series::{Spec as RttSeriesSpec, Step as RttStep};
+pub use rtt_series::Step as RttStep;
 pub use settings::{Delays, LinkSettings};
-use settings::{ElementSettings, highest_rate};
-pub use trace::Spec as TraceSpec;
-pub use wifi::Spec as WifiSpec;
+use settings::{ElementSettings, LoggedLink, highest_rate};
 
 impl ElementKind {
     /// Builds the element; `seed` seeds its random number generator.
@@ -107,14 +95,8 @@ impl ElementKind {
     /// # Errors
     /// A sentence that names the invalid setting, or says that the element is not a link.
     pub(crate) fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
-        match self {
-            ElementKind::Link(spec) => spec.parts(seed)?.build_logged(log),
-            ElementKind::Trace(spec) => spec.parts(seed)?.build_logged(log),
-            ElementKind::Arq(spec) => spec.parts(seed)?.build_logged(log),
-            ElementKind::Wifi(spec) => spec.parts(seed)?.build_logged(log),
-            ElementKind::Processing(spec) => spec.parts(seed)?.build_logged(log),
-            _ => Err("the element has no queue".to_owned()),
-        }
+        let link = self.link().ok_or("the element has no queue")?;
+        link.logged.build_logged(seed, log)
     }
 
     /// Delay that the element adds to a packet, without queueing delay.
@@ -189,6 +171,11 @@ pub trait Element: Debug + Send {
 
     /// Calls `visit` with every held packet.
     fn for_each(&self, _visit: &mut dyn FnMut(&Packet)) {}
+
+    /// Whether the element duplicates packets.
+    fn makes_copies(&self) -> bool {
+        false
+    }
 
     /// Number of copies of the flow's packets with payload that the element has made; `_flow` is an index.
     fn copies(&self, _flow: u32) -> u64 {

@@ -4,9 +4,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::queued_link::LinkParts;
+use super::link_parts::LinkParts;
 use super::transmitter::{Fate, Sent, Transmitter};
-use super::{Delays, Element, ElementSettings, Entry, LinkSettings, MAX_DELAY, MAX_RATE_BIT_PER_S};
+use super::{
+    Delays, Element, ElementSettings, Entry, LinkSettings, LoggedLink, MAX_DELAY, MAX_RATE_BIT_PER_S,
+    QueueLog,
+};
 use crate::Time;
 use crate::net::queue::{QueueContext, QueueSpec};
 use crate::util::distribution::{Distribution, Sampler};
@@ -38,13 +41,24 @@ impl ElementSettings for Spec {
 
     fn link(&self) -> Option<LinkSettings<'_>> {
         // Times do not depend on sizes: a short time makes any rate.
-        Some(LinkSettings { queue: &self.queue, highest_rate_bit_per_s: MAX_RATE_BIT_PER_S, changes: &[] })
+        Some(LinkSettings {
+            queue: &self.queue,
+            highest_rate_bit_per_s: MAX_RATE_BIT_PER_S,
+            changes: &[],
+            logged: self,
+        })
+    }
+}
+
+impl LoggedLink for Spec {
+    fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
+        self.parts(seed)?.build_logged(log)
     }
 }
 
 impl Spec {
     /// The transmitter and the queue of the link.
-    pub(super) fn parts(&self, seed: u64) -> Result<LinkParts<'_, Processor>, String> {
+    fn parts(&self, seed: u64) -> Result<LinkParts<'_, Processor>, String> {
         let time = Sampler::new(&self.time, MAX_DELAY, Rng::new(seed, ENTRY.name))
             .map_err(|problem| format!("time.{problem}"))?;
         let context = QueueContext { rate_bit_per_s: MAX_RATE_BIT_PER_S, seed };

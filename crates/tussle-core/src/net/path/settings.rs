@@ -1,6 +1,8 @@
 //! Properties of an element that follow from its settings alone.
 
-use super::{Change, Element};
+use std::fmt::Debug;
+
+use super::{Change, Element, QueueLog};
 use crate::net::queue::QueueSpec;
 use crate::util::distribution::Distribution;
 
@@ -62,6 +64,16 @@ pub struct LinkSettings<'a> {
     pub highest_rate_bit_per_s: u64,
     /// Changes of rate and delay, in order of time.
     pub changes: &'a [Change],
+    pub(super) logged: &'a dyn LoggedLink,
+}
+
+/// A link that can be built with a log of its packets.
+pub(super) trait LoggedLink: Debug {
+    /// Builds the link with a log of its packets; `seed` seeds its random number generator.
+    ///
+    /// # Errors
+    /// A sentence that names the invalid setting.
+    fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String>;
 }
 
 /// The highest rate of a transmitter with a rate that `changes` replace during the run.

@@ -7,9 +7,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::queued_link::LinkParts;
+use super::link_parts::LinkParts;
 use super::transmitter::{Fate, Sent, Transmitter};
-use super::{Delays, Element, ElementSettings, Entry, LinkSettings, MAX_RATE_BIT_PER_S, checked_delay};
+use super::{
+    Delays, Element, ElementSettings, Entry, LinkSettings, LoggedLink, MAX_RATE_BIT_PER_S, QueueLog,
+    checked_delay,
+};
 use crate::Time;
 use crate::net::queue::{QueueContext, QueueSpec};
 
@@ -52,13 +55,20 @@ impl ElementSettings for Spec {
             queue: &self.queue,
             highest_rate_bit_per_s: busiest_bit_per_s(&self.opportunities_ms),
             changes: &[],
+            logged: self,
         })
+    }
+}
+
+impl LoggedLink for Spec {
+    fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
+        self.parts(seed)?.build_logged(log)
     }
 }
 
 impl Spec {
     /// The transmitter and the queue of the link.
-    pub(super) fn parts(&self, seed: u64) -> Result<LinkParts<'_, Recorded>, String> {
+    fn parts(&self, seed: u64) -> Result<LinkParts<'_, Recorded>, String> {
         let opportunities = &self.opportunities_ms;
         if !opportunities.is_sorted() {
             return Err("opportunities_ms: a time is before the one above it; sort them".to_owned());

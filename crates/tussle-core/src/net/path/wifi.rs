@@ -13,9 +13,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::queued_link::LinkParts;
+use super::link_parts::LinkParts;
 use super::transmitter::{Fate, NS_BITS, Sent, Transmitter};
-use super::{Delays, Element, ElementSettings, Entry, LinkSettings, checked_delay};
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings, LoggedLink, QueueLog, checked_delay};
 use crate::Time;
 use crate::net::queue::{QueueContext, QueueSpec};
 use crate::util::distribution::standard_normal;
@@ -87,13 +87,24 @@ impl ElementSettings for Spec {
     }
 
     fn link(&self) -> Option<LinkSettings<'_>> {
-        Some(LinkSettings { queue: &self.queue, highest_rate_bit_per_s: self.rate_bit_per_s, changes: &[] })
+        Some(LinkSettings {
+            queue: &self.queue,
+            highest_rate_bit_per_s: self.rate_bit_per_s,
+            changes: &[],
+            logged: self,
+        })
+    }
+}
+
+impl LoggedLink for Spec {
+    fn build_logged(&self, seed: u64, log: &QueueLog) -> Result<Box<dyn Element>, String> {
+        self.parts(seed)?.build_logged(log)
     }
 }
 
 impl Spec {
     /// The transmitter and the queue of the link.
-    pub(super) fn parts(&self, seed: u64) -> Result<LinkParts<'_, Station>, String> {
+    fn parts(&self, seed: u64) -> Result<LinkParts<'_, Station>, String> {
         let rates = RATES.iter().filter(|(mbit, _)| mbit * BIT_PER_MBIT <= self.rate_bit_per_s).count();
         if rates == 0 {
             return Err(format!("rate_bit_per_s: {} bit/s; give at least 6000000", self.rate_bit_per_s));

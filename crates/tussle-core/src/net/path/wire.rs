@@ -60,6 +60,11 @@ pub(super) trait Scheduler: Debug + Send {
         dropped: &mut Vec<Packet>,
     ) -> Option<Packet>;
 
+    /// See [`Element::makes_copies`].
+    fn makes_copies(&self) -> bool {
+        false
+    }
+
     /// See [`Element::copies`].
     fn copies(&self, _flow: u32) -> u64 {
         0
@@ -95,6 +100,10 @@ impl<S: Scheduler> Element for Scheduled<S> {
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
         self.wire.for_each(visit);
+    }
+
+    fn makes_copies(&self) -> bool {
+        self.scheduler.makes_copies()
     }
 
     fn copies(&self, flow: u32) -> u64 {

@@ -13,10 +13,13 @@ mod packet_queue;
 mod updates;
 
 /// Declares every discipline once: its variant of [`QueueSpec`], whose JSON name is the variant's name in
-/// snake case, and its module, which defines `Spec` and `ENTRY`.
+/// snake case; the public name of its settings; and its module, which defines `Spec` and `ENTRY`.
 macro_rules! queues {
-    ($($variant:ident: $module:ident,)*) => {
-        $(mod $module;)*
+    ($($variant:ident($settings:ident): $module:ident,)*) => {
+        $(
+            mod $module;
+            pub use $module::Spec as $settings;
+        )*
 
         /// A queue discipline and its settings.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,7 +27,7 @@ macro_rules! queues {
         pub enum QueueSpec {
             $(
                 #[doc = concat!("See `queue/", stringify!($module), ".rs`.")]
-                $variant($module::Spec),
+                $variant($settings),
             )*
         }
 
@@ -42,28 +45,17 @@ macro_rules! queues {
 }
 
 queues! {
-    Fifo: fifo,
-    Threshold: threshold,
-    Red: red,
-    Codel: codel,
-    FqCodel: fq_codel,
-    Pie: pie,
-    FqPie: fq_pie,
-    Cake: cake,
-    Dualpi2: dualpi2,
-    Sfq: sfq,
+    Fifo(FifoSpec): fifo,
+    Threshold(ThresholdSpec): threshold,
+    Red(RedSpec): red,
+    Codel(CodelSpec): codel,
+    FqCodel(FqCodelSpec): fq_codel,
+    Pie(PieSpec): pie,
+    FqPie(FqPieSpec): fq_pie,
+    Cake(CakeSpec): cake,
+    Dualpi2(DualPi2Spec): dualpi2,
+    Sfq(SfqSpec): sfq,
 }
-
-pub use cake::Spec as CakeSpec;
-pub use codel::Spec as CodelSpec;
-pub use dualpi2::Spec as DualPi2Spec;
-pub use fifo::Spec as FifoSpec;
-pub use fq_codel::Spec as FqCodelSpec;
-pub use fq_pie::Spec as FqPieSpec;
-pub use pie::Spec as PieSpec;
-pub use red::Spec as RedSpec;
-pub use sfq::Spec as SfqSpec;
-pub use threshold::Spec as ThresholdSpec;
 
 impl QueueSpec {
     /// Builds the queue.

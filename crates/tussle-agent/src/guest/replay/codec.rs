@@ -10,7 +10,8 @@ use super::addresses::{HOST, HOST_PORT, PEER, PEER_PORT};
 const MAX_UNSCALED: u32 = u16::MAX as u32;
 /// Largest window scale ([RFC 7323, 2.3](https://www.rfc-editor.org/rfc/rfc7323#section-2.3)).
 const MAX_SHIFT: u8 = 14;
-const HOPS: u8 = 64;
+/// Time to live of the IP header.
+const TTL: u8 = 64;
 
 /// Origins of the sequence numbers of both ends.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +69,7 @@ impl Origins {
         }
         tcp.set_options(&self.options(packet))?;
         let length = u16::try_from(tcp.header_len() + payload.len())?;
-        let mut ip = Ipv4Header::new(length, HOPS, IpNumber::TCP, PEER.octets(), HOST.octets())?;
+        let mut ip = Ipv4Header::new(length, TTL, IpNumber::TCP, PEER.octets(), HOST.octets())?;
         ip.ecn = match packet.ecn {
             Ecn::NotEct => IpEcn::NotEct,
             Ecn::Ect0 => IpEcn::Ect0,
