@@ -16,7 +16,7 @@ import pytest
 import tussle
 from tussle import own_sources
 from tussle.catalog import catalog
-from tussle.errors import TussleError
+from tussle.errors import TussleError, naming_options
 from tussle.figures import REGISTRY as FIGURES
 from tussle.metrics import REGISTRY as METRICS
 from tussle.profiles import profiles
@@ -284,3 +284,62 @@ def test_a_class_without_source_is_refused_with_what_to_do(cell):
     del linecache.cache["<typed>"]
     with pytest.raises(TussleError, match=r"source of Typed is not known.*mine\.py:Typed"):
         own_sources.reference_of(made["Typed"])
+
+
+_WRONG_ARGUMENTS = [
+    (lambda data: tussle.metric("goodput", data), 'dataset: "goodput" is not a dataset; tussle.open'),
+    (lambda data: tussle.figure("matrix", data), 'dataset: "matrix" is not a dataset'),
+    (lambda data: tussle.figure(data, 4), "name: 4 is not the name of a figure"),
+    (lambda data: tussle.figure(data, "matrix", beside=3), "beside: 3 is not a dataset, or a list"),
+    (lambda data: tussle.figure(data, "matrix", beside=["here"]), 'beside: "here" is not a dataset'),
+    (lambda data: tussle.figure(data, "matrix").save(3), "path: 3 is not a file"),
+    (lambda _: tussle.summary(None), "dataset: null is not a dataset"),
+    (lambda data: tussle.differences(data, 3), "second: 3 is not a dataset"),
+    (tussle.differences, "or axis with one of its axes"),
+    (lambda data: tussle.write_report("page.html", data), 'dataset: "page.html" is not a dataset'),
+    (lambda data: tussle.write_report(data, 3), "path: 3 is not a file"),
+    (lambda _: tussle.open(3), "folder: 3 is not a folder"),
+    (lambda _: tussle.run(3), "scenario: 3 is not a scenario"),
+    (lambda _: tussle.run(SCENARIO, output=3), "output: 3 is not a folder"),
+    (lambda _: tussle.run(SCENARIO, engine=3), "engine: 3 is not the name of an engine"),
+    (lambda _: tussle.run(SCENARIO, workers=0), "workers: 0 is not a number of processes, at least 1"),
+    (lambda _: tussle.run(SCENARIO, wokers=1), 'unknown argument "wokers"; did you mean "workers"?'),
+    (lambda _: tussle.run(SCENARIO, order=3), "order: 3 is not the name of an order"),
+    (lambda _: tussle.run(SCENARIO, order="x"), 'order: unknown order "x"'),
+    (lambda _: tussle.run(SCENARIO, cluster=3), "cluster: 3 is not a text"),
+    (lambda _: tussle.run(SCENARIO, progress="yes"), 'progress: "yes" is not true or false'),
+    (lambda _: tussle.run(SCENARIO, settings=3), "settings: 3 is not values by their keys"),
+    (lambda _: tussle.run(SCENARIO, settings={3: 4}), 'settings: 3 is not a key, like "path.rate"'),
+    (lambda _: tussle.run(SCENARIO, kernel="x"), 'kernel: the engine sim has no kernel; add engine="kernel"'),
+    (lambda _: tussle.run(SCENARIO, hosts="x"), 'hosts is only for the engine hosts; add engine="hosts"'),
+    (lambda _: tussle.matrix(3), "algorithms: 3 is not a list of algorithms"),
+    (lambda _: tussle.matrix(["reno", 3]), "algorithms: 3 is not the name of an algorithm, or a class"),
+    (lambda _: tussle.matrix(["renno"]), 'algorithms: unknown algorithm "renno"; did you mean "reno"?'),
+    (lambda _: tussle.matrix("reno", duration=5), "duration: 5 has no unit"),
+    (lambda _: tussle.matrix("reno", rtt=20), 'rtt: 20 is not a time, like "20 ms", or a list of two'),
+    (lambda _: tussle.matrix("reno", rtt=["20 ms", 3]), 'rtt: 3 is not a time, like "20 ms"'),
+    (lambda _: tussle.matrix("reno", flows=4), "flows: 4 is not two numbers of flows, like (4, 1)"),
+    (lambda _: tussle.Scenario.load(3), "path: 3 is not a file"),
+    (lambda data: tussle.metric(data, "harm"), 'settings={"baseline": "true"}'),
+]
+
+
+@pytest.mark.parametrize(("call", "sentence"), _WRONG_ARGUMENTS)
+def test_a_wrong_argument_is_refused_by_its_name_in_python(pairs: tussle.Dataset, call, sentence: str):
+    with pytest.raises(TussleError, match=re.escape(sentence)) as raised:
+        call(pairs)
+    assert "--" not in str(raised.value)
+
+
+def test_errors_name_the_options_while_the_command_line_runs():
+    with naming_options(), pytest.raises(TussleError, match=r"^--order: unknown order"):
+        tussle.run(SCENARIO, order="x")
+    with pytest.raises(TussleError, match=r"^order: unknown order"):
+        tussle.run(SCENARIO, order="x")
+
+
+def test_one_run_of_one_point_is_no_plural(pairs: tussle.Dataset):
+    once = tussle.run(SCENARIO, settings={"path.rate": "5 Mbit/s", "duration": "1 s"}, workers=1)
+    assert ": 1 run of 1 point by sim>" in repr(once)
+    assert ": 8 runs of 4 points by sim>" in repr(pairs)
+    assert ": 2 flows>" in repr(once.scenario)

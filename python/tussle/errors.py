@@ -2,7 +2,8 @@
 
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from unicodedata import category
 
 _SHOWN_CHARACTERS = 60
@@ -20,6 +21,69 @@ class TussleError(Exception):
         super().__init__(sentence)
         self.details = details
         """Text above the message: a traceback of a user's own code, or the end of a log; may be empty."""
+
+
+class _Front:
+    """Who reads the messages: users of the command line, or of Python."""
+
+    has_options = False
+
+
+@contextmanager
+def naming_options() -> Iterator[None]:
+    """Name arguments as options of the command line in messages, as long as the context lasts."""
+    before, _Front.has_options = _Front.has_options, True
+    try:
+        yield
+    finally:
+        _Front.has_options = before
+
+
+def argument(name: str, value: object = None, option: str = "") -> str:
+    """Name an argument, with a value if one is given: as in Python, or as the option of the command line.
+
+    `option` is the name of the option if it is another one.
+
+    >>> argument("order"), argument("engine", "kernel")
+    ('order', 'engine="kernel"')
+    >>> with naming_options():
+    ...     argument("order"), argument("engine", "kernel"), argument("axis", option="along")
+    ('--order', '--engine kernel', '--along')
+    """
+    if _Front.has_options:
+        return f"--{option or name}" if value is None else f"--{option or name} {value}"
+    return name if value is None else f"{name}={shown(value)}"
+
+
+def setting(key: str, value: str) -> str:
+    """Name a setting of a scenario with its value, as an argument.
+
+    >>> setting("record.events", "on")
+    'settings={"record.events": "on"}'
+    """
+    if _Front.has_options:
+        return f"--set {key}={value}"
+    return f"settings={{{shown(key)}: {shown(value)}}}"
+
+
+def expect(name: str, value: object, kinds: type | tuple[type, ...], words: str) -> None:
+    """Raise TussleError when the value of an argument is none of these kinds; `words` say what it should be.
+
+    >>> expect("output", 3, str, 'a folder, like "results"')
+    Traceback (most recent call last):
+    tussle.errors.TussleError: output: 3 is not a folder, like "results"
+    """
+    if not isinstance(value, kinds):
+        raise TussleError(f"{argument(name)}: {shown(value)} is not {words}")
+
+
+def plural(count: int, noun: str) -> str:
+    """Format a number of things.
+
+    >>> plural(1, "run"), plural(2, "run")
+    ('1 run', '2 runs')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -9,8 +9,9 @@ import pytest
 
 import tussle
 from commandline import Answer, refused
-from tussle.answers.documents import ResultsDocument
-from tussle.cli import _sweep, list_
+from tussle.answers.documents import AgreementDocument, ResultsDocument
+from tussle.cli import _sweep, agree, list_
+from tussle.engines import engine
 
 SCENARIO = """
 question = "Who is ahead?"
@@ -73,6 +74,25 @@ def test_a_document_of_several_scenarios_has_a_result_for_each(in_folder, tmp_pa
     assert found.format == "tussle results 1"
 
 
+def test_the_matrix_prints_the_document_of_its_dataset(in_folder):
+    options = ("--profile", "dsl", "--duration", "5 s", "--stagger", "1 s", "--repetitions", 1)
+    answer = in_folder("matrix", "--algorithms", "reno,vegas", *options, "-o", "pairs", "--json")
+    [result] = ResultsDocument.model_validate_json(answer.out).results
+    assert (answer.status, result.digest) == (0, tussle.open("pairs").provenance["digest"])
+    assert len(result.points) == len(result.pairs) == 4
+
+
+def test_agree_prints_a_document_with_every_bound(in_folder, monkeypatch):
+    """The simulator stands for Linux, and therefore agrees."""
+    monkeypatch.setattr(agree, "engines_of", lambda name, _choice: {name: engine("sim")})
+    answer = in_folder("agree", "--cells", 1, "--algorithms", "reno", "-o", "agree", "--json")
+    [agreed] = AgreementDocument.model_validate_json(answer.out).agreements
+    assert (answer.status, agreed.simulator, agreed.linux, agreed.hosts) == (0, "simulator", "Linux", {})
+    assert {each.holds for each in agreed.bounds} == {"yes"}
+    assert (agreed.outside, agreed.is_broken, Path(agreed.page).is_file()) == ([], False, True)
+    assert f"pages: {agreed.page}" in answer.problems
+
+
 def test_notes_are_on_standard_error_and_results_on_standard_output(in_folder):
     answer = in_folder(*RUN)
     assert "vegas" in answer.out
@@ -103,6 +123,10 @@ def test_verbose_adds_the_runs_the_engine_and_the_digest_to_standard_error(in_fo
     assert re.fullmatch(r"the command took \d+\.\d s", last)
     assert "2 points, each 2 times, seed 1" in added
     assert "engine, name: sim" in added
+    assert (
+        "1 point, each 1 time, seed 1"
+        in in_folder(*RUN[:-1], "once", "--set", "path.rate=5 Mbit/s", "--repetitions", 1, "-v").problems
+    )
     assert f"digest of all results: {tussle.open('ahead').provenance['digest']}" in added
 
 

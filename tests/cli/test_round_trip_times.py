@@ -74,7 +74,10 @@ def test_the_command_has_the_option(tussle_, monkeypatch):
             ("--rtt", "1ms,2ms,3ms"),
             "--rtt: give one round-trip time, or those of the first and of the second",
         ),
-        (("--rtt", "1ms", "--set", "path.rtt=2 ms"), "--rtt and --set path.rtt both set the round-trip time"),
+        (
+            ("--rtt", "1ms", "--set", "path.rtt=2 ms"),
+            "--rtt and the setting path.rtt both set the round-trip time",
+        ),
     ],
 )
 def test_other_values_are_refused(tussle_, options, sentence):

@@ -424,16 +424,14 @@ def test_a_metric_whose_column_is_absent_is_refused():
 
 
 def test_a_metric_for_a_figure_without_the_option_is_refused_with_the_figures_that_have_it():
-    with pytest.raises(TussleError, match=r"figure window takes no --metric; these do: .*matrix"):
+    with pytest.raises(TussleError, match=r"figure window takes no metric; these do: .*matrix"):
         draw("window", PAIRS, View(metric="rtt"))
 
 
 def test_an_option_without_effect_on_a_figure_is_refused():
-    with pytest.raises(
-        TussleError, match="figure matrix takes no --from and --to; these do: fairness, overlay"
-    ):
+    with pytest.raises(TussleError, match="figure matrix takes no between_s; these do: fairness, overlay"):
         draw("matrix", PAIRS, View(between_s=(1, 2)))
-    with pytest.raises(TussleError, match="figure window takes no --beside; these do: overlay"):
+    with pytest.raises(TussleError, match="figure window takes no beside; these do: overlay"):
         draw("window", PAIRS, View(beside=Beside(PAIRS, "a", "b")))
 
 

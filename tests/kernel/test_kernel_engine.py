@@ -633,7 +633,7 @@ def test_an_unmodified_kernel_runs_in_qemu_and_repeats_to_the_byte(cloud: tuple[
         (["--network", "tun"], "--network: the engine sim has no kernel; add --engine kernel"),
         (
             ["--engine", "kernel", "--machine", "qemu"],
-            "--machine qemu: give --kernel IMAGE and --modules DIR",
+            "--machine qemu: give --kernel and --modules, an image and a folder",
         ),
         (["--engine", "kernel", "--modules", "/"], "--modules: kernels that Tussle built have none"),
         (["--engine", "kernle"], 'unknown engine "kernle"; did you mean "kernel"?'),

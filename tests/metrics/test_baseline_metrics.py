@@ -95,7 +95,7 @@ def test_a_selection_of_runs_keeps_their_baseline_runs():
 
 
 def test_without_baseline_runs_harm_names_the_setting_that_adds_them():
-    with pytest.raises(TussleError, match="--set baseline=true"):
+    with pytest.raises(TussleError, match=r'settings=\{"baseline": "true"\}'):
         REGISTRY["harm"].compute(pair({}, {}))
 
 

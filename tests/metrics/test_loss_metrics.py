@@ -53,7 +53,7 @@ def test_a_single_flow_has_no_loss_synchronisation():
 @pytest.mark.parametrize("metric", ["loss_event_size", "loss_synchronisation"])
 @pytest.mark.parametrize("counted", [3, None])
 def test_losses_without_events_are_refused(metric: str, counted: int | None):
-    with pytest.raises(TussleError, match=f"^{metric} needs events.*--set record.events=on$"):
+    with pytest.raises(TussleError, match=f"^{metric} needs events.*settings=.*record.events.*on"):
         REGISTRY[metric].compute(dropped(dropped_packets=counted))
 
 

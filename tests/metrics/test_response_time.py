@@ -49,5 +49,5 @@ def test_chunks_that_overtake_their_requests_are_answered_in_order():
 
 
 def test_a_response_time_without_events_is_refused_with_the_setting_that_adds_them():
-    with pytest.raises(TussleError, match=r"^response_time needs events.*--set record\.events=on$"):
+    with pytest.raises(TussleError, match=r"^response_time needs events.*settings=.*record\.events.*on"):
         REGISTRY["response_time"].compute(answered())

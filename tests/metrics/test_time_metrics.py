@@ -54,7 +54,7 @@ SERIES = [
 def test_a_metric_of_time_series_without_samples_is_refused_with_the_setting_that_adds_them(metric: str):
     edges = [{"run": 0, "flow": 0, "link": "bottleneck", "time_s": time_s} for time_s in (20.0, 50.0, 60.0)]
     data = by_hand(runs=[run_row(0)], flows=[flow_row(0, 0)], samples=edges, links=edges)
-    with pytest.raises(TussleError, match=f'^{metric} needs time series.*--set record.samples="100 ms"$'):
+    with pytest.raises(TussleError, match=f'^{metric} needs time series.*record.samples": "100 ms"'):
         REGISTRY[metric].compute(data)
 
 

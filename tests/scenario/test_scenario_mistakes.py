@@ -26,6 +26,10 @@ def mistake(changes: dict[str, Any]) -> str:
             {"path__queue": {"type": "codel"}},
             'scenario, path.queue: unknown key "type"; did you mean kind = "codel"?',
         ),
+        (
+            {"path__queue": {"kind": "codel", "xyz": 1}},
+            'scenario, path.queue: unknown key "xyz"; there are kind, limit, target, interval, ecn',
+        ),
         ({"flows__0__algoritm": "x"}, 'scenario, flows.0: unknown key "algoritm"; did you mean "algorithm"?'),
         (
             {"flows__0__algorithm": "cubik"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
@@ -17,7 +18,7 @@ from tussle.compare import Along, Comparison, Question, along, compare, threshol
 from tussle.dataset import KERNEL_AXIS, Dataset
 from tussle.dataset.files import REPORT
 from tussle.dataset.places import place
-from tussle.errors import TussleError
+from tussle.errors import TussleError, argument, expect
 from tussle.figures import Beside, View, draw, resized, retitled
 from tussle.metrics import REGISTRY, axis_columns
 from tussle.report import Drawing, write
@@ -47,6 +48,7 @@ __all__ = [
 
 def summary(dataset: Dataset) -> Summary:
     """Return the question, answer, tables and notes of a dataset, as `tussle run` prints them."""
+    _expect_dataset(dataset)
     return Summary(dataset)
 
 
@@ -58,6 +60,7 @@ def metric(dataset: Dataset, name: str, *, per: Literal["point", "run"] = "point
     dataset. Units are in the names of the columns. Raises TussleError for an unknown metric, and for a
     dataset that lacks what it needs.
     """
+    _expect_dataset(dataset)
     chosen = REGISTRY[name]
     table = estimates(chosen, dataset) if per == "point" else chosen.compute(dataset)
     if per == "run" and "run" in table.columns:
@@ -86,6 +89,9 @@ def figure(
     the title; an empty one removes it.
     Raises TussleError for an unknown name, and for a dataset that lacks what the figure shows.
     """
+    _expect_dataset(dataset)
+    expect("name", name, str, "the name of a figure")
+    expect("beside", beside, (Dataset, Sequence), "a dataset, or a list of datasets")
     others = _beside(dataset, [beside] if isinstance(beside, Dataset) else list(beside))
     view = View(
         point=point,
@@ -107,6 +113,8 @@ def write_report(
     By default it is `report.html` in the dataset's folder. `drawing` sets the worker processes and the
     progress display. Raises TussleError when the file cannot be written.
     """
+    _expect_dataset(dataset)
+    expect("path", path, (str, PathLike, NoneType), "a file")
     return write(dataset, dataset.folder / REPORT if path is None else place(path), drawing)
 
 
@@ -124,19 +132,24 @@ def differences(
     Without `second`, the values of `axis` are compared, by default the kernels. Raises TussleError
     when nothing can be compared.
     """
+    _expect_dataset(first, "first")
     limits: dict[str, Threshold] = dict(
         threshold(f"{name}={amount}") for name, amount in (thresholds or {}).items()
     )
     question = Question([*metrics, *limits], limits)
     if second is not None:
+        _expect_dataset(second, "second")
         if axis is not None:
             raise TussleError(
-                "--along compares the values of an axis of one dataset; leave out B, or the option"
+                f"{argument('axis', option='along')} compares the values of an axis of one dataset; leave it "
+                "out, or give one dataset"
             )
         return compare(first, second, question)
     axes = axis_columns(first)
     if axis is None and KERNEL_AXIS not in axes:
-        one_of = f", or --along with one of its axes: {', '.join(axes)}" if axes else ""
+        one_of = (
+            f", or {argument('axis', option='along')} with one of its axes: {', '.join(axes)}" if axes else ""
+        )
         raise TussleError(f"{first.folder} has one kernel; give a second dataset to compare it with{one_of}")
     try:
         return along(first, axis or KERNEL_AXIS, question)
@@ -144,8 +157,14 @@ def differences(
         raise TussleError(f"{first.folder}: {error}") from error
 
 
+def _expect_dataset(value: object, name: str = "dataset") -> None:
+    expect(name, value, Dataset, "a dataset; tussle.open, tussle.run and tussle.matrix return one")
+
+
 def _beside(dataset: Dataset, others: Sequence[Dataset]) -> list[Beside]:
     """Name all datasets by what differs: engines, their versions, folders, or whole paths."""
+    for other in others:
+        _expect_dataset(other, "beside")
     every = [dataset, *others]
     engines = [each.provenance.get("engine") or {} for each in every]
     choices = (

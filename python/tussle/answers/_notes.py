@@ -5,6 +5,7 @@ import polars as pl
 from tussle.dataset import KERNEL_AXIS, Dataset
 from tussle.dataset.limits import LIMITED_FROM, limited_flows, limits_in_words
 from tussle.dataset.validity import late_runs
+from tussle.errors import argument
 from tussle.metrics import REGISTRY, axis_columns
 from tussle.metrics.coexistence import REMEDIES, UNCLEAR
 from tussle.metrics.steadiness import note_on_steadiness
@@ -21,12 +22,14 @@ def note_on_repetitions(dataset: Dataset) -> str:
         if random_parts:
             return (
                 "all repetitions of a point have the same results: randomness does not matter here, and "
-                "--repetitions 1 is enough"
+                f"{argument('repetitions', 1)} is enough"
             )
         return "all repetitions of a point are identical, because nothing is random: leave repetitions out"
     once = dataset.runs.select(pl.col("repetition").max()).collect().item() == 0
     if once and random_parts:
-        return "each point with random parts ran once: --repetitions 10 gives confidence intervals"
+        return (
+            f"each point with random parts ran once: {argument('repetitions', 10)} gives confidence intervals"
+        )
     return ""
 
 

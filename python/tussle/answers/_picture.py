@@ -7,6 +7,7 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
+from tussle.errors import expect
 from tussle.figures import Chart, save, svg
 
 
@@ -29,6 +30,7 @@ class Picture:
 
         Raises TussleError for another format, and when the file cannot be written.
         """
+        expect("path", path, (str, PathLike), "a file")
         return save(self.chart, Path(path), file_format)
 
     def __repr__(self) -> str:

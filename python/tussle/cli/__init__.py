@@ -12,7 +12,7 @@ import typer
 import tussle
 from tussle.cli._help import Command, Group, with_output_options
 from tussle.cli._terminal import INTERRUPTED, complain, nowhere
-from tussle.errors import TussleError
+from tussle.errors import TussleError, naming_options
 
 MISTAKE_OF_THE_USER = 2
 """Exit status, as for wrong arguments."""
@@ -105,7 +105,8 @@ def main() -> None:
     # SIGTERM does what Ctrl-C does: finished runs are kept, and workers end.
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        sys.exit(app(standalone_mode=False))
+        with naming_options():
+            sys.exit(app(standalone_mode=False))
     except typer.Abort:
         sys.exit(INTERRUPTED)
     except TussleError as error:

@@ -9,6 +9,7 @@ import typer
 import tussle
 from tussle.cli._report_page import write_report
 from tussle.cli._terminal import INTERRUPTED, complain, detail, note, print_json, progress_console, say
+from tussle.errors import plural
 from tussle.experiment import Execution, finished, sweep_settings
 from tussle.scenario import Scenario
 
@@ -77,7 +78,7 @@ def carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> "tuple[Sum
 
 def _detail_plan(scenario: Scenario, means: SweepMeans) -> None:
     points, repetitions = len(scenario.points()), scenario.repetitions or 1
-    detail(f"{points} points, each {repetitions} times, seed {scenario.seed}")
+    detail(f"{plural(points, 'point')}, each {plural(repetitions, 'time')}, seed {scenario.seed}")
     for fact, value in means.engine.about().items():
         detail(f"engine, {fact}: {value}")
 

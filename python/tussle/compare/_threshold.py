@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tussle.errors import TussleError, shown
+from tussle.errors import TussleError, argument, shown
 
 _EXAMPLE = "write METRIC=AMOUNT, like goodput=2% or jain=0.01"
 
@@ -39,5 +39,5 @@ def threshold(text: str) -> tuple[str, Threshold]:
     except ValueError:
         value = math.nan
     if not (equals and metric) or not 0 <= value < math.inf:
-        raise TussleError(f"--threshold {shown(text)}: {_EXAMPLE}")
+        raise TussleError(f"{argument('thresholds', option='threshold')} {shown(text)}: {_EXAMPLE}")
     return metric, Threshold(value / 100 if is_part else value, is_part)

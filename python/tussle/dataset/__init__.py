@@ -30,7 +30,7 @@ from tussle.dataset.schema import (
     parts_of,
 )
 from tussle.displays import html_of
-from tussle.errors import TussleError, shown
+from tussle.errors import TussleError, plural, shown
 from tussle.scenario import BASELINE, RECORDINGS, Scenario
 
 __all__ = [
@@ -119,9 +119,8 @@ class Dataset:
     def __repr__(self) -> str:
         counts = self.runs.select(pl.len().alias("runs"), pl.col("point").n_unique().alias("points"))
         runs, points = counts.collect().row(0)
-        return (
-            f"<Dataset {self.folder}: {runs} runs of {points} points by {self.provenance['engine']['name']}>"
-        )
+        engine = self.provenance["engine"]["name"]
+        return f"<Dataset {self.folder}: {plural(runs, 'run')} of {plural(points, 'point')} by {engine}>"
 
     def _repr_html_(self) -> str:
         return html_of(self)

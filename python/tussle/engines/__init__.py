@@ -6,7 +6,7 @@ An engine's file defines `ENGINE`, an object with the methods of `Engine`.
 import pkgutil
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
@@ -21,6 +21,7 @@ row per flow: `algorithm`, `acks` and the seconds `in_hooks_s`.
 """
 
 
+@runtime_checkable
 class Engine(Protocol):
     """Methods of every engine."""
 

@@ -10,7 +10,7 @@ import polars as pl
 
 import tussle
 from tussle.engines._sockets import refuse_own, refuse_settings
-from tussle.errors import TussleError
+from tussle.errors import TussleError, argument
 from tussle.hosts import Hosts, read_hosts
 from tussle.hosts.connection import HostLost
 from tussle.hosts.fleet import Fleet
@@ -95,7 +95,9 @@ class HostsEngine:
         if self._fleet is not None:
             return self._fleet.hosts
         if self._file is None:
-            raise TussleError("the engine hosts needs a list of machines: give --hosts hosts.toml")
+            raise TussleError(
+                f"the engine hosts needs a list of machines: give {argument('hosts', 'hosts.toml')}"
+            )
         return read_hosts(self._file)
 
     def _connected(self) -> Fleet:

@@ -9,10 +9,11 @@ from contextlib import nullcontext
 from functools import cache
 from os import PathLike
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import tussle
-from tussle.errors import TussleError, unknown
+from tussle.errors import TussleError, argument, expect, shown, unknown
 from tussle.experiment._duration import Chosen, chosen_duration
 from tussle.experiment._engines import KernelChoice, engine_of, engines_of, one_engine_of
 from tussle.experiment._pairs import REPETITIONS_OF_PAIRS, Pairs, algorithms_of, pairs
@@ -42,6 +43,9 @@ __all__ = [
     "run",
     "sweep_settings",
 ]
+
+
+_SETTINGS = 'values by their keys, like {"path.rate": "50 Mbit/s"}'
 
 
 class Execution(TypedDict, total=False):
@@ -90,6 +94,8 @@ def run(
     folder that already has the results of these very runs is opened. Raises TussleError for mistakes and
     when a run fails.
     """
+    expect("output", output, (str, PathLike, NoneType), "a folder")
+    expect("settings", settings, (Mapping, NoneType), _SETTINGS)
     changed = {
         **{key: value for key, value in (("seed", seed), ("repetitions", repetitions)) if value is not None},
         **(settings or {}),
@@ -130,6 +136,7 @@ def matrix(
     Without a `duration`, runs last long enough for flows on the path to converge. The other arguments are
     those of `run`. Raises TussleError for mistakes.
     """
+    expect("settings", settings, (Mapping, NoneType), _SETTINGS)
     planned = pairs(
         algorithms,
         profile=profile,
@@ -147,6 +154,7 @@ def loaded(scenario: "Scenario | str | PathLike[str] | Mapping[str, Any]") -> Sc
     """Return a scenario from its file, from the name of a ready one, or from its tables."""
     if isinstance(scenario, Scenario):
         return scenario
+    expect("scenario", scenario, (str, PathLike, Mapping), "a scenario, a file, a name, or tables")
     if isinstance(scenario, Mapping):
         return Scenario.from_dict(scenario)
     return Scenario.load(ready_scenario(str(scenario)))
@@ -156,10 +164,14 @@ def sweep_settings(execution: Execution, progress: "SweepProgress") -> "SweepSet
     """Return the settings of a sweep; raises TussleError for an unknown engine or order."""
     from tussle.sweep import ORDERS, SweepSettings
 
+    _check(execution)
     order = execution.get("order", "points")
     if order not in ORDERS:
-        raise TussleError(f"--order: {unknown('order', order, ORDERS)}")
+        raise TussleError(f"{argument('order')}: {unknown('order', order, ORDERS)}")
     chosen = execution.get("engine", "sim")
+    from tussle.engines import Engine
+
+    expect("engine", chosen, (str, Engine), "the name of an engine, or an engine")
     choice = KernelChoice(*(execution.get(option) for option in KernelChoice._fields))
     return SweepSettings(
         workers=execution.get("workers"),
@@ -168,6 +180,21 @@ def sweep_settings(execution: Execution, progress: "SweepProgress") -> "SweepSet
         progress=progress,
         order=cast("Order", order),
     )
+
+
+def _check(execution: Execution) -> None:
+    """Raise TussleError for an unknown setting of the execution, and for a value of another type."""
+    for name in execution:
+        if name not in Execution.__annotations__:
+            raise TussleError(unknown("argument", name, Execution.__annotations__))
+    expect("order", execution.get("order", "points"), str, "the name of an order")
+    for name in ("kernel", "machine", "network", "cluster"):
+        expect(name, execution.get(name), (str, NoneType), "a text")
+    for name in ("modules", "hosts"):
+        expect(name, execution.get(name), (str, PathLike, NoneType), "a path")
+    workers = execution.get("workers")
+    if workers is not None and (not isinstance(workers, int) or workers < 1):
+        raise TussleError(f"{argument('workers')}: {shown(workers)} is not a number of processes, at least 1")
 
 
 def finished(scenario: Scenario, folder: Path, engine: "Engine") -> "Dataset | None":
@@ -209,8 +236,9 @@ def _scratch_folder() -> Path:
 
 def _progress(wanted: "bool | SweepProgress") -> Any:
     """Return a context manager with the receiver of progress."""
-    from tussle.sweep import ProgressBar, Silent
+    from tussle.sweep import ProgressBar, Silent, SweepProgress
 
+    expect("progress", wanted, (bool, SweepProgress), "true or false")
     if not isinstance(wanted, bool):
         return nullcontext(wanted)
     if not wanted:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tussle.errors import TussleError, unknown
+from tussle.errors import TussleError, argument, unknown
 
 if TYPE_CHECKING:
     from tussle.engines import Engine
@@ -39,26 +39,35 @@ def engine_of(name: str, choice: KernelChoice) -> "Engine":
 
     if choice.hosts:
         raise TussleError(
-            "--hosts is only for the engine hosts; add --engine hosts, and leave out the options of a kernel"
+            f"{argument('hosts')} is only for the engine hosts; add {argument('engine', 'hosts')}, and leave "
+            "out what chooses a kernel"
         )
     if name == NamespacesEngine.name and list(given) == ["network"]:
         return NamespacesEngine(_network(choice))
     if name != KernelEngine.name:
-        raise TussleError(f"--{next(iter(given))}: the engine {name} has no kernel; add --engine kernel")
+        raise TussleError(
+            f"{argument(next(iter(given)))}: the engine {name} has no kernel; "
+            f"add {argument('engine', 'kernel')}"
+        )
     if choice.machine not in (None, "uml", "qemu"):
-        raise TussleError(f"--machine: {unknown('machine', choice.machine, ['uml', 'qemu'])}")
+        raise TussleError(f"{argument('machine')}: {unknown('machine', choice.machine, ['uml', 'qemu'])}")
     network = _network(choice)
     if choice.machine != "qemu":
         if choice.modules:
-            raise TussleError("--modules: kernels that Tussle built have none; add --machine qemu")
+            raise TussleError(
+                f"{argument('modules')}: kernels that Tussle built have none; add "
+                f"{argument('machine', 'qemu')}"
+            )
         return _user_mode(choice.kernel, network)
     if choice.kernel and "," in choice.kernel and not Path(choice.kernel).exists():
         raise TussleError(
-            f"--kernel {choice.kernel}: --machine qemu runs one kernel; give one, or leave out --machine"
+            f"{argument('kernel', choice.kernel)}: {argument('machine', 'qemu')} runs one kernel; give one, "
+            f"or leave out {argument('machine')}"
         )
     if not choice.kernel or not choice.modules:
         raise TussleError(
-            "--machine qemu: give --kernel IMAGE and --modules DIR, like /boot/vmlinuz-… and /lib/modules/…"
+            f"{argument('machine', 'qemu')}: give {argument('kernel')} and {argument('modules')}, an image "
+            "and a folder like /boot/vmlinuz-… and /lib/modules/…"
         )
     from tussle.kernel.distribution import DistributionKernel
     from tussle.kernel.qemu import Emulated
@@ -86,7 +95,7 @@ def one_engine_of(name: str, choice: KernelChoice) -> "Engine":
 
 
 def _kernels(written: str | None) -> list[str | None]:
-    """Return the kernels that `--kernel` names; `None` stands for the usual one.
+    """Return the kernels that `kernel` names; `None` stands for the usual one.
 
     Raises TussleError, if there are several, when one is named twice or is not built.
     """
@@ -96,14 +105,14 @@ def _kernels(written: str | None) -> list[str | None]:
 
     names = [name.strip() for name in written.split(",") if name.strip()]
     if not names:
-        raise TussleError("--kernel names no kernel; `tussle list kernels` shows the built ones")
+        raise TussleError(f"{argument('kernel')} names no kernel; `tussle list kernels` shows the built ones")
     for name in names:
         if names.count(name) > 1:
-            raise TussleError(f"--kernel: {name} is named twice; give each kernel once")
+            raise TussleError(f"{argument('kernel')}: {name} is named twice; give each kernel once")
         try:
             built_kernel(name)
         except TussleError as error:
-            raise TussleError(f"--kernel: {error}") from error
+            raise TussleError(f"{argument('kernel')}: {error}") from error
     return [*names]
 
 
@@ -125,5 +134,5 @@ def _network(choice: KernelChoice) -> str:
 
     network = choice.network or NETWORKS[0]
     if network not in NETWORKS:
-        raise TussleError(f"--network: {unknown('network', network, NETWORKS)}")
+        raise TussleError(f"{argument('network')}: {unknown('network', network, NETWORKS)}")
     return network

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from tussle import units
 from tussle.catalog import algorithm_names, without_groups
-from tussle.errors import TussleError, unknown
+from tussle.errors import TussleError, argument, expect, unknown
 from tussle.experiment._duration import chosen_duration
 from tussle.own_algorithms import Reference, is_own
 from tussle.own_sources import with_classes_named
@@ -56,13 +57,15 @@ def pairs(
     listed = ", ".join(map(_called, names))
     rtts = _round_trip_times(rtt)
     if rtts and "path.rtt" in changed:
-        raise TussleError("--rtt and --set path.rtt both set the round-trip time; give one of them")
+        raise TussleError(
+            f"{argument('rtt')} and the setting path.rtt both set the round-trip time; give one of them"
+        )
     with_rtts = f" with round-trip times of {rtts[0]} and {rtts[1]}" if len(set(rtts)) > 1 else ""
     counts = _flow_counts(flows)
     against = "" if counts == (1, 1) else f", {counts[0]} flows against {counts[1]}"
     differences = against + with_rtts
     path = {"profile": profile, **({"rtt": min(rtts, key=_rtt_ns)} if rtts else {})}
-    with _naming_options():
+    with _naming_arguments():
         made = Scenario.from_dict(
             {
                 "question": f"Which of {listed} share a bottleneck fairly in both orders{differences}?",
@@ -92,24 +95,32 @@ def algorithms_of(written: "str | Sequence[str | type[Algorithm]]") -> list[str]
     Raises TussleError for an unknown name, with the nearest one.
     """
     known = algorithm_names()
+    expect("algorithms", written, (str, Sequence), "a list of algorithms")
+    for each in written:
+        expect("algorithms", each, (str, type), "the name of an algorithm, or a class")
     given = written.split(",") if isinstance(written, str) else with_classes_named(list(written))
     names = [name.strip() for name in given if name.strip()]
     if not names:
-        raise TussleError(f"--algorithms names no algorithm; give some of {', '.join(known)}")
+        raise TussleError(f"{argument('algorithms')} names no algorithm; give some of {', '.join(known)}")
     for name in names:
         if name not in known and not is_own(name):
-            raise TussleError(f"--algorithms: {unknown('algorithm', name, known)}")
+            raise TussleError(f"{argument('algorithms')}: {unknown('algorithm', name, known)}")
     return list(dict.fromkeys(without_groups(names)))
 
 
 def _round_trip_times(written: "str | Sequence[str] | None") -> list[str]:
     """Return those of the first and of the second flow; none if the profile decides."""
+    expect("rtt", written, (str, Sequence, NoneType), 'a time, like "20 ms", or a list of two')
     texts = written.split(",") if isinstance(written, str) else list(written or [])
+    for text in texts:
+        expect("rtt", text, str, 'a time, like "20 ms"')
     texts = [text.strip() for text in texts]
     if not texts:
         return []
     if len(texts) > _FLOWS:
-        raise TussleError("--rtt: give one round-trip time, or those of the first and of the second flow")
+        raise TussleError(
+            f"{argument('rtt')}: give one round-trip time, or those of the first and of the second flow"
+        )
     for text in texts:
         _rtt_ns(text)
     return [texts[0], texts[-1]]
@@ -117,12 +128,14 @@ def _round_trip_times(written: "str | Sequence[str] | None") -> list[str]:
 
 def _flow_counts(written: "str | Sequence[int]") -> tuple[int, int]:
     """Return the numbers of flows of the first and of the second algorithm."""
+    expect("flows", written, (str, Sequence), "two numbers of flows, like (4, 1)")
     texts = written.split("x") if isinstance(written, str) else list(map(str, written))
     texts = [text.strip() for text in texts]
     if len(texts) != _FLOWS or not all(map(_COUNT.fullmatch, texts)):
         shown = written if isinstance(written, str) else "x".join(texts)
         raise TussleError(
-            f'--flows: "{shown}" is not two numbers of flows, each at least 1; write them like 4x1: '
+            f'{argument("flows")}: "{shown}" is not two numbers of flows, each at least 1; write them like '
+            "4x1: "
             "four flows start first, and one joins them"
         )
     return int(texts[0]), int(texts[1])
@@ -137,7 +150,7 @@ def _rtt_ns(written: str) -> int:
     try:
         return units.time(written)
     except units.UnitError as error:
-        raise TussleError(f"--rtt: {error}") from None
+        raise TussleError(f"{argument('rtt')}: {error}") from None
 
 
 def _access(rtts: Sequence[str], flow: int) -> dict[str, Any]:
@@ -153,22 +166,22 @@ def _called(name: str) -> str:
 
 
 @contextmanager
-def _naming_options() -> Iterator[None]:
-    """Replace keys of the scenario in errors by the options that set them: the user wrote no scenario."""
-    options = {
-        "duration": "--duration",
-        "repetitions": "--repetitions",
-        "path.profile": "--profile",
-        "path.rtt": "--rtt",
-        "flows.1.start": "--stagger",
-        "flows.0.count": "--flows",
-        "flows.1.count": "--flows",
-        "flows": "--flows",
+def _naming_arguments() -> Iterator[None]:
+    """Replace keys of the scenario in errors by the arguments that set them: the user wrote no scenario."""
+    names = {
+        "duration": "duration",
+        "repetitions": "repetitions",
+        "path.profile": "profile",
+        "path.rtt": "rtt",
+        "flows.1.start": "stagger",
+        "flows.0.count": "flows",
+        "flows.1.count": "flows",
+        "flows": "flows",
     }
     try:
         yield
     except TussleError as error:
         sentences = str(error)
-        for key, option in options.items():
-            sentences = sentences.replace(f"scenario, {key}: ", f"{option}: ")
+        for key, name in names.items():
+            sentences = sentences.replace(f"scenario, {key}: ", f"{argument(name)}: ")
         raise TussleError(sentences, error.details) from error

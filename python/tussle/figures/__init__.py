@@ -12,7 +12,7 @@ from importlib import import_module
 import altair as alt
 import polars as pl
 
-from tussle.errors import TussleError, unknown
+from tussle.errors import TussleError, argument, setting, unknown
 from tussle.figures._cells import (
     SHARE,
     Shades,
@@ -27,7 +27,7 @@ from tussle.figures._figure import Beside, Chart, Figure, Outliers, View
 from tussle.figures._palette import SHARES, algorithm_colour, ink_on, share_colour
 from tussle.figures._save import FORMATS, library, save, svg
 from tussle.figures._size import resized, retitled
-from tussle.figures._style import CONFIG
+from tussle.figures._style import CONFIG, INTERVAL
 from tussle.figures._verdicts import reason_in_words, spread_in_words, whole_in_words
 from tussle.figures._words import (
     flows_in_words,
@@ -106,7 +106,7 @@ def draw(name: str, tables: Tables, view: View | None = None) -> Chart:
         if not _is_sampled(tables, table):
             raise TussleError(
                 f"this dataset has no {table}, which the figure {name} shows; "
-                'run again with --set record.samples="100 ms"'
+                f"run again with {setting('record.samples', '100 ms')}"
             )
     chart = figure.draw(tables, view)
     if isinstance(chart.title, str):
@@ -118,13 +118,19 @@ def draw(name: str, tables: Tables, view: View | None = None) -> Chart:
 def _refuse_what_has_no_effect(figure: Figure, view: View) -> None:
     if view.metric and not figure.metric:
         able = [each.name for each in REGISTRY.values() if each.metric]
-        raise TussleError(f"the figure {figure.name} takes no --metric; these do: {', '.join(able)}")
+        raise TussleError(
+            f"the figure {figure.name} takes no {argument('metric')}; these do: {', '.join(able)}"
+        )
     if view.between_s and figure.of == "dataset":
         able = [each.name for each in REGISTRY.values() if each.of != "dataset"]
-        raise TussleError(f"the figure {figure.name} takes no --from and --to; these do: {', '.join(able)}")
+        raise TussleError(
+            f"the figure {figure.name} takes no {argument(*INTERVAL)}; these do: {', '.join(able)}"
+        )
     if view.beside and figure.of != "several datasets":
         able = [each.name for each in REGISTRY.values() if each.of == "several datasets"]
-        raise TussleError(f"the figure {figure.name} takes no --beside; these do: {', '.join(able)}")
+        raise TussleError(
+            f"the figure {figure.name} takes no {argument('beside')}; these do: {', '.join(able)}"
+        )
 
 
 def is_drawable(name: str, tables: Tables) -> bool:

@@ -10,7 +10,7 @@ import altair as alt
 import polars as pl
 from altair.utils.schemapi import UndefinedType
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, argument
 from tussle.figures._figure import Chart, View
 from tussle.figures._link import above_link
 from tussle.figures._palette import algorithm_colour
@@ -70,7 +70,7 @@ def draw_over(tables: Tables, view: View, over: Over) -> Chart:
     """Draw the goodput of all flows together above Jain's index, a line for each set of algorithms."""
     shown = _lines(tables, over)
     if view.point is not None:
-        raise TussleError(f"a figure over the {over.name} shows all points; leave --point out")
+        raise TussleError(f"a figure over the {over.name} shows all points; leave out {argument('point')}")
     if shown["x"].n_unique() < _PAIR:
         raise TussleError(
             f"this dataset has no two values of the {over.name}; give a list of them in the scenario, "

@@ -12,7 +12,7 @@ import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tussle.dataset.files import write_whole
-from tussle.errors import TussleError, shown, unknown
+from tussle.errors import TussleError, argument, shown, unknown
 from tussle.figures._figure import Chart
 
 _PIXELS_PER_POINT = 2
@@ -80,7 +80,9 @@ def save(chart: Chart, path: Path | str, file_format: str | None = None) -> Path
     """
     path = Path(path)
     if file_format is not None and file_format not in FORMATS:
-        raise TussleError(f"--format: {unknown('format', file_format, FORMATS)}")
+        raise TussleError(
+            f"{argument('file_format', option='format')}: {unknown('format', file_format, FORMATS)}"
+        )
     suffix = path.suffix.lower() if file_format is None else f".{file_format}"
     if suffix not in _WRITERS:
         known = ", ".join(_WRITERS)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import altair as alt
 import polars as pl
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, argument
 from tussle.figures._figure import Chart, View
 from tussle.figures._palette import algorithm_colour
 from tussle.figures._quantity import Quantity, each_value, quantity
@@ -37,12 +37,14 @@ def spread(tables: Tables, metric: str, view: View) -> tuple[Quantity, pl.DataFr
     if not isinstance(most, int) or most < LEAST_VALUES:
         raise TussleError(
             f"no algorithm has more than {most} values of the {chosen.words} here, and a distribution needs "
-            f"{LEAST_VALUES}; repeat the runs, with --repetitions 10"
+            f"{LEAST_VALUES}; repeat the runs, with {argument('repetitions', 10)}"
         )
     for column, limit in (("network", _MOST_PANELS), ("algorithm", _MOST_NAMES)):
         count = found[column].n_unique()
         if count > limit:
-            raise TussleError(f"there are {count} {column}s here, and {limit} fit; choose one with --point")
+            raise TussleError(
+                f"there are {count} {column}s here, and {limit} fit; choose one with {argument('point')}"
+            )
     return chosen, found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, argument
 from tussle.figures._figure import View
 from tussle.figures._palette import GUIDE
 from tussle.figures._series import inline
@@ -57,6 +57,10 @@ CONFIG = {
 """The look of every figure."""
 
 
+INTERVAL = ("between_s", None, "from and --to")
+"""The argument of `tussle.errors.argument` for the interval of a time series."""
+
+
 def shown_interval(tables: Tables, view: View) -> tuple[float, float]:
     """Return the part of a run that is drawn, in seconds."""
     return view.between_s or (0.0, tables.runs.select("duration_s").collect().item())
@@ -67,7 +71,8 @@ def refuse_nothing(shown: pl.DataFrame, view: View) -> None:
     if view.between_s and shown.is_empty():
         start_s, end_s = view.between_s
         raise TussleError(
-            f"there are no samples from {start_s:g} s to {end_s:g} s; choose others with --from and --to"
+            f"there are no samples from {start_s:g} s to {end_s:g} s; choose others with "
+            f"{argument(*INTERVAL)}"
         )
 
 

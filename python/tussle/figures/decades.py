@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, argument
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._palette import algorithm_colour
 from tussle.figures._series import inline
@@ -28,7 +28,8 @@ def draw(tables: Tables, view: View) -> Chart:
         groups = groups.filter(pl.col("point") == view.point)
     if groups.height > _MOST_GROUPS:
         raise TussleError(
-            f"there are {groups.height} points here, and {_MOST_GROUPS} fit; choose one with --point"
+            f"there are {groups.height} points here, and {_MOST_GROUPS} fit; choose one with "
+            f"{argument('point')}"
         )
     decade = pl.format("{} to {} s", _short("from_s"), _short("to_s")).alias("decade")
     goodput = (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(5).alias("goodput_mbit_per_s")

@@ -7,7 +7,7 @@ import math
 import altair as alt
 import polars as pl
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, argument
 from tussle.figures._cells import cell_table
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._palette import GUIDE, algorithm_colour
@@ -29,7 +29,7 @@ def draw(tables: Tables, view: View) -> Chart:
     """Draw a graph for each network: a node for each algorithm, an edge for each pair that shares fairly."""
     cells = cell_table(tables)
     if view.point is not None:
-        raise TussleError("the graph of groups shows all pairs; leave --point out")
+        raise TussleError(f"the graph of groups shows all pairs; leave out {argument('point')}")
     if cells["first"].n_unique() < _LEAST_NODES:
         raise TussleError(f"a graph of groups needs pairs of {_LEAST_NODES} algorithms or more")
     graphs = [_graph(part) for part in cells.partition_by("slice", maintain_order=True)]

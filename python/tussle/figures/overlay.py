@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import altair as alt
 import polars as pl
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, argument
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._link import above_link
 from tussle.figures._palette import GUIDE, QUEUE
@@ -55,7 +55,7 @@ Named = dict[str, pl.DataFrame]
 def draw(tables: Tables, view: View) -> Chart:
     """Draw window and goodput of each flow of a point, and the queue, from this dataset and the others."""
     if view.beside is None:
-        raise TussleError("an overlay needs two datasets; give the second one with --beside DIR")
+        raise TussleError(f"an overlay needs two datasets; give the second one with {argument('beside')}")
     others = (view.beside, *view.further)
     names = [view.beside.first_name, *(other.name for other in others)]
     if len(set(names)) < len(names):

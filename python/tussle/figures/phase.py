@@ -5,13 +5,13 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, argument
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._link import above_link
 from tussle.figures._palette import AMOUNTS, GUIDE
 from tussle.figures._panels import Panels, each_point
 from tussle.figures._series import inline
-from tussle.figures._style import Y_AXIS_PX, layered, shown_interval
+from tussle.figures._style import INTERVAL, Y_AXIS_PX, layered, shown_interval
 from tussle.figures._words import lines
 from tussle.metrics import REGISTRY, Tables
 
@@ -78,7 +78,9 @@ def _rates(tables: Tables, view: View) -> pl.DataFrame:
         for flow, name in zip(flows, ("first_mbit_per_s", "second_mbit_per_s"), strict=False)
     ]
     if len(parts) < _PAIR:
-        raise TussleError("there is no time at which both flows run; choose another with --from and --to")
+        raise TussleError(
+            f"there is no time at which both flows run; choose another with {argument(*INTERVAL)}"
+        )
     return parts[0].join(parts[1], on="time_s").sort("time_s")
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, argument
 
 _MAGIC_OFFSET = 0x202
 _RELEASE_POINTER_OFFSET = 0x20E
@@ -41,10 +41,13 @@ class DistributionKernel:
         try:
             head = self.image.read_bytes()[: 1 << 16]
         except OSError as error:
-            raise TussleError(f"--kernel {self.image} cannot be read ({error.strerror})") from error
+            raise TussleError(
+                f"{argument('kernel', self.image)} cannot be read ({error.strerror})"
+            ) from error
         if head[_MAGIC_OFFSET : _MAGIC_OFFSET + 4] != b"HdrS":
             raise TussleError(
-                f"--kernel {self.image} is not a kernel for x86; give a file such as /boot/vmlinuz-…"
+                f"{argument('kernel', self.image)} is not a kernel for x86; give a file such as "
+                "/boot/vmlinuz-…"
             )
         (pointer,) = struct.unpack_from("<H", head, _RELEASE_POINTER_OFFSET)
         start = pointer + _SETUP_SECTOR_BYTES
@@ -67,8 +70,8 @@ class DistributionKernel:
         folder = next((each for each in folders if each.name == self.release and each.is_dir()), None)
         if folder is None:
             raise TussleError(
-                f"--modules {self.modules} holds no folder {self.release}, the modules of {self.image}; give "
-                f"one such as /lib/modules/{self.release}"
+                f"{argument('modules', self.modules)} holds no folder {self.release}, the modules of "
+                f"{self.image}; give one such as /lib/modules/{self.release}"
             )
         found = ((match, file) for file in folder.rglob("*.ko*") if (match := _MODULE.fullmatch(file.name)))
         return {match[1].replace("-", "_"): file for match, file in found}
@@ -102,6 +105,6 @@ def _unpacked(file: Path) -> bytes:
     if unpack is None:
         raise TussleError(
             f"{file} has a compression that Tussle cannot read; unpack the modules into another folder "
-            "(`zstd -d`), and give that folder to --modules"
+            "(`zstd -d`), and give that folder"
         )
     return unpack(file.read_bytes())

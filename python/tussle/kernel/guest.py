@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from filelock import FileLock
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, argument
 from tussle.kernel import DEFAULT_HZ, Kernel, built_kernel, cache_folder, kernel_names, name_with_hz
 from tussle.kernel.agent import agent
 from tussle.kernel.driver import FACT, driver
@@ -174,7 +174,8 @@ def datapath(network: str, best: str) -> str:
     """
     if network == DRIVER and best != DRIVER:
         raise TussleError(
-            f"--network {network}: only kernels that Tussle built have the driver; give mixed, qdisc or tun"
+            f"{argument('network', network)}: only kernels that Tussle built have the driver; give mixed, "
+            "qdisc or tun"
         )
     return best if network == AUTO else network
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, argument
 from tussle.kernel import DEFAULT_HZ
 from tussle.kernel.agent import agent
 from tussle.kernel.distribution import DistributionKernel
@@ -40,8 +40,8 @@ def refuse_missing_tools() -> None:
     packages = sorted({package for tool, package in _PACKAGES.items() if not which(tool)})
     if packages:
         raise TussleError(
-            f"--machine qemu needs {', '.join(packages)}: `apt-get install {' '.join(packages)}`, or their "
-            "names in your distribution"
+            f"{argument('machine', 'qemu')} needs {', '.join(packages)}: `apt-get install "
+            f"{' '.join(packages)}`, or their names in your distribution"
         )
 
 

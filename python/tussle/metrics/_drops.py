@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, setting
 from tussle.metrics._metric import Tables
 from tussle.metrics._steady import PACKET_BITS
 
@@ -28,7 +28,7 @@ def steady_drops(tables: Tables, metric: str) -> pl.DataFrame:
     if not missed.collect().is_empty():
         raise TussleError(
             f"{metric} needs events, and this dataset has none; run the scenario again with "
-            "--set record.events=on"
+            f"{setting('record.events', 'on')}"
         )
     unknown = tables.runs.select(pl.col("link_rate_bit_per_s", "base_rtt_ms").null_count()).collect()
     if unknown.row(0) != (0, 0):

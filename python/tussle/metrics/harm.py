@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, setting
 from tussle.metrics._baseline import baseline_runs, baseline_tables, rate_bit_per_s
 from tussle.metrics._metric import Metric, Tables
 
@@ -18,7 +18,7 @@ def compute(tables: Tables) -> pl.DataFrame:
     if baseline is None:
         raise TussleError(
             "harm needs baseline runs, and this dataset has none; run the scenario again with "
-            "--set baseline=true"
+            f"{setting('baseline', 'true')}"
         )
     alone = (
         _performance(baseline)

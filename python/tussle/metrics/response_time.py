@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, setting
 from tussle.metrics._metric import Metric, Tables
 from tussle.metrics._steady import INSTANT_S
 
@@ -41,7 +41,7 @@ def _messages(tables: Tables) -> pl.DataFrame:
     if "kind" not in tables.events.collect_schema() or tables.events.select(pl.len()).collect().item() == 0:
         raise TussleError(
             "response_time needs events, and this dataset has none; run the scenario again with "
-            "--set record.events=on"
+            f"{setting('record.events', 'on')}"
         )
     events = tables.events.filter(pl.col("kind").is_in(["request", "response"])).sort(
         "run", "flow", "time_s", maintain_order=True

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 import tomlkit
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, expect, plural
 from tussle.html import paragraph, table
 from tussle.own_sources import with_classes_named
 from tussle.scenario.axes import MOST_RUNS, axes_of, combinations, combinations_count
@@ -100,7 +100,7 @@ class Scenario(Table):
         try:
             scenario = handler(data)
         except ValidationError as error:
-            found = problems_of(error, cls)
+            found = problems_of(error, cls, data)
         else:
             found = misplaced_keys(scenario.cases) if scenario.cases else problems_between_fields(scenario)
             if not found:
@@ -114,6 +114,7 @@ class Scenario(Table):
 
         Raises `TussleError` with one line for each problem.
         """
+        expect("path", path, (str, os.PathLike), "a file")
         file = FilePath(path)
         source = f"scenario {file.name}"
         tables = read_toml(file, source, "`tussle list scenarios` shows the ready ones")
@@ -131,8 +132,9 @@ class Scenario(Table):
 
     def __repr__(self) -> str:
         axes = "".join(f", {len(values)} x {key}" for key, values in self.axes().items())
-        cases = f", {len(self.cases)} cases" if self.cases else ""
-        return f"<Scenario {self.question or 'without a question'}: {len(self.flows)} flows{axes}{cases}>"
+        cases = f", {plural(len(self.cases), 'case')}" if self.cases else ""
+        flows = plural(len(self.flows), "flow")
+        return f"<Scenario {self.question or 'without a question'}: {flows}{axes}{cases}>"
 
     def __str__(self) -> str:
         return repr(self)
@@ -170,6 +172,7 @@ class Scenario(Table):
 
     def with_settings(self, settings: Mapping[str, Any]) -> Self:
         """Return this scenario with other values at some keys, checked together."""
+        expect("settings", settings, Mapping, 'values by their keys, like {"path.rate": "50 Mbit/s"}')
         return type(self).from_dict(with_settings(self.to_dict(), settings))
 
     def axes(self) -> dict[str, tuple[Any, ...]]:

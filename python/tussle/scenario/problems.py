@@ -1,6 +1,6 @@
 """Problems of a scenario, as error messages."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -30,10 +30,10 @@ class Problem(NamedTuple):
         return f"{source}, {self.where}: {self.what}" if self.where else f"{source}: {self.what}"
 
 
-def problems_of(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
-    """Return pydantic's findings as problems."""
+def problems_of(error: ValidationError, model: type[BaseModel], tables: object) -> list[Problem]:
+    """Return pydantic's findings in these tables as problems."""
     details = error.errors(include_url=False, include_context=False)
-    return [_problem(each, model) for each in details if not _follows_from_another(each)]
+    return [_problem(each, model, tables) for each in details if not _follows_from_another(each)]
 
 
 def _follows_from_another(error: ErrorDetails) -> bool:
@@ -41,7 +41,7 @@ def _follows_from_another(error: ErrorDetails) -> bool:
     return error["type"] == "too_short" and bool(error["input"])
 
 
-def _problem(error: ErrorDetails, model: type[BaseModel]) -> Problem:
+def _problem(error: ErrorDetails, model: type[BaseModel], tables: object) -> Problem:
     location = error["loc"]
     if error["type"] == "extra_forbidden":
         *table, key = location
@@ -53,7 +53,9 @@ def _problem(error: ErrorDetails, model: type[BaseModel]) -> Problem:
         ):
             what = "a setting of hosts; write it below [hosts], or as {0} of sender or receiver"
             return Problem(_dotted(location), what.format(key))
-        return Problem(_dotted(table), _unknown_key(str(key), error["input"], _table_at(model, table)))
+        found = _table_at(model, table)
+        kinds = _kinds_at(tables, table)
+        return Problem(_dotted(table), _unknown_key(str(key), error["input"], found, kinds))
     return Problem(_dotted(location), _what(error))
 
 
@@ -90,18 +92,36 @@ def _dotted(location: Iterable[int | str]) -> str:
     return ".".join(plain(str(part)) for part in location)
 
 
-def _unknown_key(key: str, value: object, table: type[BaseModel]) -> str:
-    """Return what is wrong with a key that a table does not have."""
+def _unknown_key(key: str, value: object, table: type[BaseModel], written: list[str]) -> str:
+    """Return what is wrong with a key that a table of these kinds does not have."""
     kinds = getattr(table, "kinds", None)
     if kinds and isinstance(value, str) and value in kinds.by_name:
         return f'unknown key {shown(key)}; did you mean kind = "{value}"?'
+    if kinds and written and all(kind in kinds.by_name for kind in written):
+        keys = dict.fromkeys(each for kind in written for each in _keys_of_one(kinds.by_name[kind]))
+        return unknown("key", key, keys)
     return unknown("key", key, _keys(table))
+
+
+def _kinds_at(tables: object, location: Iterable[int | str]) -> list[str]:
+    """Return the kinds that the table at `location` names; none if it leaves them to the profile."""
+    table: Any = tables
+    for part in location:
+        is_there = isinstance(table, Mapping) if isinstance(part, str) else isinstance(table, Sequence)
+        table = table[part] if is_there else {}
+    kind = table.get("kind") if isinstance(table, Mapping) else None
+    kinds = [kind] if isinstance(kind, str) else kind if isinstance(kind, list | tuple) else []
+    return [str(each) for each in kinds]
+
+
+def _keys_of_one(table: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in table.model_fields.items()]
 
 
 def _keys(table: type[BaseModel]) -> list[str]:
     """List the keys of a table."""
     kinds = getattr(table, "kinds", None)
-    return kinds.keys() if kinds else [field.alias or name for name, field in table.model_fields.items()]
+    return kinds.keys() if kinds else _keys_of_one(table)
 
 
 def _table_at(model: type[BaseModel], location: Iterable[int | str]) -> type[BaseModel]:

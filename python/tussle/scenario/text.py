@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tussle.errors import TussleError, shown
+from tussle.errors import TussleError, expect, shown
 from tussle.scenario.files import read_bounded
 
 _MOST_MIB = 4
@@ -59,6 +59,7 @@ def with_settings(tables: Mapping[str, Any], settings: Mapping[str, Any]) -> dic
     """Return a copy of the tables with each setting at its dotted key; missing tables are made."""
     changed = dict(tables)
     for key, value in settings.items():
+        expect("settings", key, str, 'a key, like "path.rate"')
         try:
             changed = _with_value(changed, key.split("."), value)
         except IndexError as error:

@@ -12,7 +12,7 @@ from tussle.dataset.digest import file_digest
 from tussle.dataset.files import refuse_existing
 from tussle.dataset.places import here, is_remote, place
 from tussle.engines import Engine, engine
-from tussle.errors import TussleError
+from tussle.errors import TussleError, argument
 from tussle.own_algorithms import files_sha256, is_own
 from tussle.provenance import Origin, provenance
 from tussle.scenario import RECORDINGS, PlannedRun, Scenario
@@ -170,11 +170,13 @@ def _refuse_crowd(settings: SweepSettings) -> None:
     """Raise TussleError when more runs at a time are requested than the engine allows."""
     most = settings.engine.max_parallel_runs
     if settings.cluster is not None and settings.workers is not None:
-        raise TussleError("--workers: the cluster's workers decide the number of parallel runs; leave it out")
+        raise TussleError(
+            f"{argument('workers')}: the cluster's workers decide the number of parallel runs; leave it out"
+        )
     if most is not None and settings.cluster is not None:
         raise TussleError(
-            f"--cluster: the engine {settings.engine.name} executes runs in real time, from this machine; "
-            "leave the option out"
+            f"{argument('cluster')}: the engine {settings.engine.name} executes runs in real time, from this "
+            "machine; leave it out"
         )
     if most is not None and settings.executor is not None:
         raise TussleError(
@@ -182,8 +184,8 @@ def _refuse_crowd(settings: SweepSettings) -> None:
         )
     if most is not None and (settings.workers or most) > most:
         raise TussleError(
-            f"--workers {settings.workers}: the engine {settings.engine.name} executes {most} run at a time, "
-            "since parallel runs would delay each other; leave the option out"
+            f"{argument('workers', settings.workers)}: the engine {settings.engine.name} executes {most} run "
+            "at a time, since parallel runs would delay each other; leave it out"
         )
 
 

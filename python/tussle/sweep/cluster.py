@@ -17,7 +17,7 @@ from typing import Any
 
 import tussle
 from tussle.engines import Engine
-from tussle.errors import TussleError
+from tussle.errors import TussleError, argument
 from tussle.own_algorithms import files_sha256
 from tussle.sweep.dispatch import ExecutorLostError, TaskLostError
 
@@ -71,16 +71,17 @@ class Cluster(Executor):
         try:
             answers = self._client.run(needs.facts, on_error="return")
         except Exception as error:
-            raise TussleError(f"--cluster {self._address}: {_LOST}") from error
+            raise TussleError(f"{argument('cluster', self._address)}: {_LOST}") from error
         for worker, found in answers.items():
             if isinstance(found, Exception):
                 reason = f"{type(found).__name__}: {found}"
                 raise TussleError(
-                    f"--cluster {self._address}: worker {worker} cannot execute these runs ({reason}); "
-                    "install the same versions on it, and start it in a folder with the same files"
+                    f"{argument('cluster', self._address)}: worker {worker} cannot execute these runs "
+                    f"({reason}); install the same versions on it, and start it in a folder with the same "
+                    "files"
                 )
             if sentence := _difference(self._expected, found):
-                raise TussleError(f"--cluster {self._address}: worker {worker} {sentence}")
+                raise TussleError(f"{argument('cluster', self._address)}: worker {worker} {sentence}")
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Let a worker call `fn`, or another worker if that one is lost.
@@ -111,7 +112,8 @@ class Cluster(Executor):
                 self._seen_at = now
         if now - self._seen_at > _WITHOUT_WORKERS_S:
             raise ExecutorLostError(
-                f"--cluster {self._address}: all workers were lost, and none came for {_WITHOUT_WORKERS_S} s"
+                f"{argument('cluster', self._address)}: all workers were lost, and none came for "
+                f"{_WITHOUT_WORKERS_S} s"
             )
         return self._threads
 
@@ -132,7 +134,7 @@ class Cluster(Executor):
         try:
             future.set_result(done.result())
         except CancelledError:
-            future.set_exception(ExecutorLostError(f"--cluster {self._address}: {_LOST}"))
+            future.set_exception(ExecutorLostError(f"{argument('cluster', self._address)}: {_LOST}"))
         except KilledWorker as error:
             future.set_exception(
                 TaskLostError(
@@ -171,7 +173,7 @@ def _client(address: str) -> Any:
         from distributed import Client
     except ImportError as error:
         raise TussleError(
-            "--cluster: Dask is not installed; pip install distributed, here and on the workers"
+            f"{argument('cluster')}: Dask is not installed; pip install distributed, here and on the workers"
         ) from error
     try:
         found = _in_file(Path(address)) if address.endswith(".json") else address
@@ -184,8 +186,8 @@ def _client(address: str) -> Any:
         # The type of the exception depends on the kind of address.
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise TussleError(
-            f"--cluster {address}: no scheduler answers ({reason}); give the address that it prints, like "
-            "tcp://host:8786, or the file of its --scheduler-file"
+            f"{argument('cluster', address)}: no scheduler answers ({reason}); give the address that it "
+            "prints, like tcp://host:8786, or the file of `dask scheduler --scheduler-file`"
         ) from error
 
 
@@ -215,8 +217,8 @@ def _wait_for_a_worker(client: Any, address: str) -> None:
         client.wait_for_workers(1, timeout=_TIMEOUT_S)
     except TimeoutError as error:
         raise TussleError(
-            f"--cluster {address}: the scheduler has no workers, and none came within {_TIMEOUT_S} s; start "
-            f"some, on any machine: dask worker {client.scheduler.address}"
+            f"{argument('cluster', address)}: the scheduler has no workers, and none came within "
+            f"{_TIMEOUT_S} s; start some, on any machine: dask worker {client.scheduler.address}"
         ) from error
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tussle.engines import Engine, Variants
-from tussle.errors import TussleError
+from tussle.errors import TussleError, argument
 from tussle.scenario import PlannedRun, Scenario
 from tussle.scenario.axes import MOST_RUNS
 
@@ -20,8 +20,8 @@ def runs_of(scenario: Scenario, engine: Engine) -> list[PlannedRun]:
     values = list(engine.engines)
     if len(plan) * len(values) > MOST_RUNS:
         raise TussleError(
-            f"--{engine.axis}: {len(plan)} runs on each of {len(values)} are more than {MOST_RUNS}; give "
-            "fewer, or shorten a list of the scenario"
+            f"{argument(engine.axis)}: {len(plan)} runs on each of {len(values)} are more than {MOST_RUNS}; "
+            "give fewer, or shorten a list of the scenario"
         )
     repetitions = 1 + max(planned.repetition for planned in plan)
     found = []

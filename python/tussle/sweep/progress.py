@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
@@ -12,6 +12,7 @@ from rich.text import Text
 from tussle.sweep.costs import Cost, added
 
 
+@runtime_checkable
 class SweepProgress(Protocol):
     """Reports of a sweep."""
 
