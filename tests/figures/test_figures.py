@@ -328,7 +328,7 @@ def test_an_interval_without_samples_is_refused(name: str):
     """There is a sample in each 0.1 s."""
     beside = Beside(PAIRS, "kernel", "simulator") if name == "overlay" else None
     with pytest.raises(
-        TussleError, match=r"there are no samples from 30\.01 s to 30\.02 s; choose others with --from"
+        TussleError, match=r"there are no samples from 30\.01 s to 30\.02 s; choose others with between_s"
     ):
         draw(name, PAIRS, View(point=1, between_s=(30.01, 30.02), beside=beside))
 
@@ -402,7 +402,7 @@ def test_a_box_plot_has_quartiles_whiskers_and_outliers():
 
 @pytest.mark.parametrize("name", ["box", "cdf"])
 def test_too_few_values_for_a_distribution_are_refused(name: str):
-    with pytest.raises(TussleError, match=r"no algorithm has more than 1 .*--repetitions"):
+    with pytest.raises(TussleError, match=r"no algorithm has more than 1 .*repetitions=10"):
         draw(name, sweep([{"flows.0.algorithm": "reno"}]))
 
 
@@ -545,8 +545,8 @@ def test_an_overlay_holds_the_series_of_both_datasets():
     assert (second["cwnd_packets"] == first["cwnd_packets"] // 2).all()
 
 
-def test_an_overlay_without_the_other_dataset_is_refused_with_the_option_that_names_it():
-    with pytest.raises(TussleError, match="--beside"):
+def test_an_overlay_without_the_other_dataset_is_refused_with_the_argument_that_names_it():
+    with pytest.raises(TussleError, match="give the second one with beside"):
         draw("overlay", PAIRS)
 
 
