@@ -442,6 +442,12 @@ def test_the_command_shows_the_traceback_and_exits_with_2(
         ("def internals(self): return [3]", "s: returned [3]; return a dict of numbers by their names"),
         ("def internals(self): return {'a': 'b'}", "a is 'b'; give a number"),
         ("def internals(self): return {1: 2}", "1 is not a name"),
+        ("def on_ack(self, ack, flow, control): raise GeneratorExit('odd')", "s: GeneratorExit: odd"),
+        ("def on_ack(self, ack, flow, control): exit(0)", "s: called exit(); it must not end the process"),
+        (
+            "def on_start(self, flow, control): import os; os._exit(0)",
+            "s: called exit(); it must not end the process",
+        ),
     ],
 )
 @pytest.mark.usefixtures("here")
@@ -472,6 +478,14 @@ def test_an_error_in_a_hook_names_the_hook(body: str, words: str) -> None:
             "making it called exit(); it must not end",
         ),
         ("import sys; sys.exit(0)", "loading it called exit(); it must not end the process"),
+        ("import os; os._exit(0)", "loading it called exit(); it must not end the process"),
+        ("class Mine:\n  def __init__(self): raise GeneratorExit", "making it raised GeneratorExit"),
+        ("class Mine:\n  @property\n  def on_ack(self): 1 / 0", "reading the class raised ZeroDivisionError"),
+        ("class Mine:\n  on_ack = property(exit)", "reading the class called exit(); it must not end"),
+        (
+            "class Odd(Exception):\n def __str__(self): exit(0)\nclass Mine:\n def __init__(self): raise Odd",
+            "making it raised Odd",
+        ),
         ("import nowhere_at_all", "loading it raised ModuleNotFoundError: No module named 'nowhere_at_all'"),
         ("class Mine", "loading it raised SyntaxError"),
         ("class Mine:\n  name = 'two words'", 'its `name` is "two words"; give up to 64 letters'),
@@ -487,6 +501,22 @@ def test_an_invalid_class_is_refused_before_the_run(source: str, words: str) -> 
     assert "mine.py:Mine" in str(refused)
     assert "\n" not in str(refused)
     assert bool(refused.details) == ("raised" in words or "called" in words)
+
+
+def test_threads_and_processes_of_an_algorithm_end_by_os_exit() -> None:
+    script = """
+import os, threading
+from tussle.own_algorithms import os_exit_raises
+
+with os_exit_raises():
+    child = os.fork()
+    if child == 0:
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    threading.Thread(target=os._exit, args=[3]).start()
+    threading.Event().wait()
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 3
 
 
 @pytest.mark.usefixtures("here")

@@ -1,7 +1,10 @@
 """The end of commands that are killed, interrupted, or lose their output."""
 
+import errno
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +50,33 @@ def test_a_closed_standard_output_causes_no_traceback() -> None:
     command = ["bash", "-c", '"$0" list metrics >&-', str(TUSSLE)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["--version", "scenario check one.toml"])
+def test_a_full_standard_output_is_named(command: str, tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(SCENARIO)
+    ended = subprocess.run(
+        ["bash", "-c", f'"$0" {command} > /dev/full', str(TUSSLE)],  # noqa: S607
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert ended.stderr == (
+        "tussle: cannot write the standard output: No space left on device; redirect it to another place\n"
+    )
+
+
+def test_a_full_temporary_folder_is_not_taken_for_the_standard_output(
+    monkeypatch: pytest.MonkeyPatch, tussle_: Callable[..., Answer]
+) -> None:
+    def fail() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("tussle.doctor.findings", fail)
+    message = refused(tussle_("doctor"))
+    assert message.startswith(f"a file, perhaps a temporary one in {tempfile.gettempdir()}: No space left")
 
 
 @pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "2>/dev/full"])

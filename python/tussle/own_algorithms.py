@@ -6,8 +6,10 @@ do not depend on the process that executes a run.
 
 import hashlib
 import inspect
+import os
 import re
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from tussle.algorithm import Algorithm
 from tussle.catalog import catalog
@@ -29,6 +31,7 @@ _ARGUMENTS = {
     if inspect.isfunction(hook)
 }
 """The arguments of each hook after `self`."""
+_os_exit = os._exit
 
 
 class Reference(NamedTuple):
@@ -96,7 +99,8 @@ def load(run: Mapping[str, Any]) -> dict[str, Loaded]:
             continue
         if reference.file not in modules:
             modules[reference.file] = _module(reference)
-        one = _made(reference, _class(reference, modules[reference.file]), flow["parameters"])
+        with _errors_of(f"algorithm {reference}: reading the class"):
+            one = _made(reference, _class(reference, modules[reference.file]), flow["parameters"])
         other = written.setdefault(one.name, str(reference))
         if other != str(reference):
             raise TussleError(
@@ -160,16 +164,42 @@ def _errors_of(what: str) -> Iterator[None]:
     """Turn an exception of the user's code into a TussleError with its traceback."""
     try:
         yield
+    except (KeyboardInterrupt, TussleError):
+        raise
     except SystemExit as error:
         sentence = f"{what} called exit(); it must not end the process"
         raise TussleError(sentence, user_traceback(error)) from error
-    except Exception as error:
+    except BaseException as error:
         details = user_traceback(error)
         raise TussleError(f"{what} raised {_described(error)}", details) from error
 
 
+@contextmanager
+def os_exit_raises() -> Iterator[None]:
+    """Let `os._exit` raise SystemExit in this thread: a user's code could end a command with success.
+
+    Other threads, and processes that the user's code forks, still end.
+    """
+    here = (os.getpid(), threading.get_ident())
+
+    def leave(status: int) -> NoReturn:
+        if (os.getpid(), threading.get_ident()) != here:
+            _os_exit(status)
+        raise SystemExit(status)
+
+    os._exit = leave
+    try:
+        yield
+    finally:
+        os._exit = _os_exit
+
+
 def _described(error: BaseException) -> str:
-    kind, message = type(error).__name__, str(error)
+    kind = type(error).__name__
+    try:
+        message = str(error)
+    except BaseException:  # the user's own class
+        return kind
     return f"{kind}: {message}" if message else kind
 
 

@@ -320,14 +320,27 @@ def test_a_matrix_of_an_unknown_algorithm_is_refused(tussle_):
     assert refused(answer) == '--algorithms: unknown algorithm "cubik"; did you mean "cubic"?'
 
 
+@pytest.mark.parametrize("duration", [("--duration", "2s"), ("--set", "duration=2s")])
+def test_a_matrix_of_short_runs_starts_the_second_flow_after_half_of_them(
+    tussle_, tmp_path: Path, duration: tuple[str, str]
+):
+    answer = tussle_("matrix", "--algorithms", "reno", "--repetitions", 1, *duration)
+    assert answer.status == 0, answer.problems
+    said = "the second algorithm's flows start after 1 s, half of the run (--stagger changes it)"
+    assert said in answer.problems.splitlines()
+    scenario = Scenario.load(tmp_path / "results/matrix-lan/scenario.toml")
+    assert [flow.start for flow in scenario.flows] == ["0 s", "1 s"]
+
+
+def test_a_given_stagger_is_refused_if_it_is_not_before_the_end_of_the_run(tussle_):
+    given = ("--duration", "5 s", "--stagger", "10 s")
+    message = "--stagger: 10 s (and up to 20 ms of jitter) is not before the end of the run at 5 s"
+    assert refused(tussle_("matrix", "--algorithms", "reno,cubic", *given)) == message
+
+
 @pytest.mark.parametrize(
     ("option", "value", "reason"),
     [
-        (
-            "--duration",
-            "5 s",
-            "--stagger: 10 s (and up to 20 ms of jitter) is not before the end of the run at 5 s",
-        ),
         ("--duration", "long", '--duration: "long" is not a time; write one like "40 ms"'),
         ("--stagger", "-1 s", '--stagger: -1 s is negative; give a time like "40 ms"'),
         ("--profile", "lann", '--profile: unknown profile "lann"; did you mean "lan"?'),

@@ -3,6 +3,7 @@
 import pytest
 
 from tussle.experiment import REPETITIONS_OF_PAIRS, chosen_duration
+from tussle.experiment._start import chosen_start
 from tussle.scenario import Bottleneck, Scenario
 from tussle.statistics import LEAST
 
@@ -87,3 +88,21 @@ def test_a_wrong_stagger_without_a_duration_is_named(tussle_):
     answer = tussle_("matrix", "--stagger", "10 parsecs")
     assert answer.status == 2
     assert answer.problems.startswith("tussle: --stagger: ")
+
+
+@pytest.mark.parametrize(
+    ("duration", "stagger", "jitter"),
+    [
+        (None, "10 s", "20 ms"),
+        ("20 s", "10 s", "20 ms"),
+        ("15 s", "7500 ms", "20 ms"),
+        (["1 min", "4 s", "5 s"], "2 s", "20 ms"),
+        ("10 ms", "5 ms", "2.5 ms"),
+        ("1 ns", "0 s", "0 s"),
+        ("soon", "10 s", "20 ms"),
+    ],
+)
+def test_the_second_flow_starts_after_half_of_a_short_run(duration: object, stagger: str, jitter: str):
+    chosen = chosen_start(duration)
+    assert (chosen.stagger, chosen.jitter) == (stagger, jitter)
+    assert bool(chosen.reason) == (stagger != "10 s")

@@ -458,11 +458,11 @@ def test_files_are_synced_before_they_are_renamed(tmp_path: Path, monkeypatch: p
     assert ("sync", str(partial_of(tmp_path / "out") / "runs")) in log[:first_run]
 
 
-def test_an_algorithm_that_calls_exit_is_an_error(tmp_path: Path) -> None:
+def test_an_engine_that_raises_systemexit_is_an_error(tmp_path: Path) -> None:
     def leave(_run: Mapping[str, Any]) -> None:
         raise SystemExit(0)
 
-    with pytest.raises(TussleError, match=r"run 0 .* failed: the algorithm called exit\(\)"):
+    with pytest.raises(TussleError, match=r"run 0 .* failed: SystemExit: 0 \("):
         sweep(SCENARIO, tmp_path / "out", settings(FakeEngine(leave)))
 
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import tempfile
 from importlib import import_module
 from types import FrameType
 from typing import Annotated, Any
@@ -106,7 +107,9 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         with naming_options():
-            sys.exit(app(standalone_mode=False))
+            status = app(standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(status)
     except typer.Abort:
         sys.exit(INTERRUPTED)
     except TussleError as error:
@@ -117,8 +120,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
-        where = error.filename or "standard output, or a file"
-        complain(f"{where}: {error.strerror}; check the folder, its permissions and the disk")
+        complain(_sentence(error))
         sys.exit(MISTAKE_OF_THE_USER)
     except Exception as error:
         # A mistake in options. Its class belongs to click, or to typer's copy of it, by the version of typer.
@@ -126,6 +128,22 @@ def main() -> None:
             raise
         _complain_of_usage(error)
         sys.exit(MISTAKE_OF_THE_USER)
+
+
+def _sentence(error: OSError) -> str:
+    if error.filename is None and _standard_output_fails(error.errno):
+        return f"cannot write the standard output: {error.strerror}; redirect it to another place"
+    where = error.filename or f"a file, perhaps a temporary one in {tempfile.gettempdir()}"
+    return f"{where}: {error.strerror or error}; check the folder, its permissions and the disk"
+
+
+def _standard_output_fails(errno: int | None) -> bool:
+    """Return whether writing to the standard output fails with that error: such errors name no file."""
+    try:
+        os.write(sys.stdout.fileno(), b"\n")
+    except OSError as error:
+        return error.errno == errno
+    return False
 
 
 def _complain_of_usage(error: Any) -> None:

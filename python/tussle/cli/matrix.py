@@ -69,8 +69,13 @@ def matrix(
         ),
     ] = "1x1",
     stagger: Annotated[
-        str, typer.Option(metavar="TIME", help="Delay of the start of the second algorithm's flows.")
-    ] = "10 s",
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Delay of the start of the second algorithm's flows.",
+            show_default="10 s, at most half of a given --duration",
+        ),
+    ] = None,
     duration: Annotated[
         str | None,
         typer.Option(

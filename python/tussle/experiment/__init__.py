@@ -119,7 +119,7 @@ def matrix(
     profile: str = "lan",
     rtt: str | Sequence[str] | None = None,
     flows: str | Sequence[int] = "1x1",
-    stagger: str = "10 s",
+    stagger: str | None = None,
     duration: str | None = None,
     repetitions: int = REPETITIONS_OF_PAIRS,
     output: str | PathLike[str] | None = None,
@@ -132,7 +132,8 @@ def matrix(
     `algorithms` are names, groups such as "linux13", and classes. `rtt` replaces the round-trip time of the
     profile; two are those of the first and of the second algorithm's flows. `flows` are the numbers of flows
     of the first and of the second algorithm, like "4x1" or (4, 1): verdicts then compare the mean goodputs of
-    a flow. The second algorithm's flows start `stagger` after the first's.
+    a flow. The second algorithm's flows start `stagger` after the first's, by default 10 s and at most half
+    of a given `duration`.
     Without a `duration`, runs last long enough for flows on the path to converge. The other arguments are
     those of `run`. Raises TussleError for mistakes.
     """

@@ -11,6 +11,7 @@ from tussle import units
 from tussle.catalog import algorithm_names, without_groups
 from tussle.errors import TussleError, argument, expect, unknown
 from tussle.experiment._duration import chosen_duration
+from tussle.experiment._start import chosen_start
 from tussle.own_algorithms import Reference, is_own
 from tussle.own_sources import with_classes_named
 from tussle.scenario import Scenario
@@ -33,14 +34,14 @@ class Pairs:
 
     scenario: Scenario
     reason: str
-    """The reason for the duration of the runs, in one line; empty if it was given."""
+    """What was chosen for the runs and why, in one line; empty if the duration and the start were given."""
 
 
 def pairs(
     algorithms: "str | Sequence[str | type[Algorithm]]" = "all",
     *,
     profile: str = "lan",
-    stagger: str = "10 s",
+    stagger: str | None = None,
     duration: str | None = None,
     repetitions: int = REPETITIONS_OF_PAIRS,
     settings: Mapping[str, Any] | None = None,
@@ -49,6 +50,7 @@ def pairs(
 ) -> Pairs:
     """Return the scenario in which every two algorithms meet, in both orders of start.
 
+    Without a `stagger`, the second algorithm's flows start after 10 s, at most half of a given `duration`.
     `rtt` is the round-trip time of the path, or those of the first and of the second flow; `flows` are the
     numbers of flows that start first and that join.
     Raises TussleError for an unknown algorithm, and for values that a scenario refuses.
@@ -65,24 +67,30 @@ def pairs(
     against = "" if counts == (1, 1) else f", {counts[0]} flows against {counts[1]}"
     differences = against + with_rtts
     path = {"profile": profile, **({"rtt": min(rtts, key=_rtt_ns)} if rtts else {})}
+    start = chosen_start(duration or changed.get("duration"))
     with _naming_arguments():
         made = Scenario.from_dict(
             {
                 "question": f"Which of {listed} share a bottleneck fairly in both orders{differences}?",
                 "duration": duration or _TO_BE_CHOSEN,
                 # Flows on a drop-tail queue can lock in phase, so that repetitions differ a little.
-                "start_jitter": "20 ms",
+                "start_jitter": start.jitter,
                 "repetitions": repetitions,
                 "path": path,
                 "flows": [
                     {"algorithm": names, **_side(counts, 0), **_access(rtts, 0)},
-                    {"algorithm": names, **_side(counts, 1), "start": stagger, **_access(rtts, 1)},
+                    {
+                        "algorithm": names,
+                        **_side(counts, 1),
+                        "start": stagger or start.stagger,
+                        **_access(rtts, 1),
+                    },
                 ],
             }
         )
     chosen = made.with_settings(changed)
     if duration is not None or "duration" in changed:
-        return Pairs(chosen, "")
+        return Pairs(chosen, "" if stagger or "flows.1.start" in changed else start.reason)
     # Flows on the path of the slower one need the longest to converge.
     slowest = {"path.rtt": max(rtts, key=_rtt_ns)} if rtts else {}
     suited = chosen_duration(chosen.with_settings(slowest) if slowest else chosen)

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyKeyboardInterrupt, PySystemExit};
 use pyo3::prelude::*;
 use tussle_core::Time;
 use tussle_core::table::{Column, Table, Values};
@@ -113,13 +113,15 @@ impl Ledger {
     pub(crate) fn error(&self, py: Python<'_>) -> Option<PyErr> {
         let Failure { hook, at, error } = self.failure.get()?;
         let error = error.clone_ref(py);
-        if !error.is_instance_of::<PyException>(py) {
-            return Some(error); // Ctrl-C
+        if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            return Some(error);
         }
         let place = format!("{} of {} at {at}", hook.name(), self.flow);
         let raised_by_user = error.traceback(py).is_some();
         let message = error.value(py).str().map(|text| text.to_string()).unwrap_or_default();
-        let what = if raised_by_user {
+        let what = if error.is_instance_of::<PySystemExit>(py) {
+            "called exit(); it must not end the process".to_owned()
+        } else if raised_by_user {
             let kind = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
             if message.is_empty() { kind } else { format!("{kind}: {message}") }
         } else {
