@@ -85,5 +85,5 @@ def test_other_values_are_refused(tussle_, options, sentence):
 
 
 def test_a_round_trip_time_that_a_scenario_refuses_is_named():
-    with pytest.raises(TussleError, match="^rtt: -1 ms is negative"):
+    with pytest.raises(TussleError, match=r"^rtt: -1 ms is negative"):
         pairs("reno", rtt="-1 ms")

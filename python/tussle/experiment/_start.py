@@ -34,7 +34,8 @@ def chosen_start(duration: object) -> ChosenStart:
     half_ns = max(shortest_ns, 0) // 2
     stagger, jitter = _written(min(_STAGGER_NS, half_ns)), _written(min(_JITTER_NS, half_ns // 2))
     reason = (
-        f"the second algorithm's flows start after {stagger}, half of the run ({argument('stagger')} changes it)"
+        f"the second algorithm's flows start after {stagger}, half of the run "
+        f"({argument('stagger')} changes it)"
         if half_ns < _STAGGER_NS
         else ""
     )
