@@ -1,5 +1,6 @@
 """Differences between two engines, in cases computed by hand."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from plausible import by_hand
 from tussle.agreement import BOUNDS, Bound, Pair, amount, compare, distribution
 from tussle.agreement._bounds import assess
 from tussle.agreement._quantities import quantities
-from tussle.agreement._windows import Curve, distance
+from tussle.agreement._windows import Curve, distance, distances
 
 DOCS = Path(__file__).parents[2] / "docs"
 CELL = {
@@ -105,6 +106,15 @@ def test_the_distance_of_windows_is_their_mean_error() -> None:
     # |12 - 10| + |8 - 10| + 0 + 0 over 4 * 10.
     assert distance(curve(12, 8, 10, 10), curve(10, 10, 10, 10)) == pytest.approx(0.1)
     assert distance(curve(5, 6, 7), curve(5, 6, 7)) == 0.0
+
+
+def test_a_flow_without_samples_has_no_distance_of_windows() -> None:
+    """As with samples that are farther apart than the flow lasts."""
+    sampled, unsampled = dataset([8.0, 9.0]), dataset([8.0, 9.0])
+    unsampled = replace(unsampled, samples=unsampled.samples.filter(pl.col("run") > 1))
+    expected = {"point": 0, "window_distance": None, "own_distance": None}
+    assert distances(sampled, unsampled).to_dicts() == [expected]
+    assert distances(unsampled, sampled).to_dicts() == [expected | {"own_distance": 0.0}]
 
 
 def test_windows_are_aligned_at_the_first_loss() -> None:

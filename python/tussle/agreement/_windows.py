@@ -71,7 +71,7 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 def _curves(tables: Tables) -> dict[int, Curve]:
-    """Return the curve of the last flow of each run."""
+    """Return the curve of the last flow of each run, empty where that flow has no sample."""
     last = tables.flows.filter(pl.col("flow") == pl.col("flow").max().over("run"))
     samples = (
         tables.samples.select("run", "flow", "time_s", "cwnd_packets")
@@ -82,9 +82,11 @@ def _curves(tables: Tables) -> dict[int, Curve]:
         .collect()
     )
     losses = dict(first_losses(tables).iter_rows())
-    return {
-        run: Curve(
-            series["time_s"].to_numpy(), series["cwnd_packets"].cast(pl.Float64).to_numpy(), losses.get(run)
-        )
-        for (run,), series in samples.group_by("run", maintain_order=True)
-    }
+    by_run = {run: series for (run,), series in samples.group_by("run", maintain_order=True)}
+    nothing = samples.clear()
+    curves = {}
+    for run in tables.runs.select("run").collect()["run"]:
+        series = by_run.get(run, nothing)
+        window = series["cwnd_packets"].cast(pl.Float64)
+        curves[run] = Curve(series["time_s"].to_numpy(), window.to_numpy(), losses.get(run))
+    return curves
