@@ -52,7 +52,8 @@ def argument(name: str, value: object = None, option: str = "") -> str:
     """
     if _Front.has_options:
         return f"--{option or name}" if value is None else f"--{option or name} {value}"
-    return name if value is None else f"{name}={shown(value)}"
+    # The end of a path says more than its beginning.
+    return name if value is None else f"{name}={_on_one_line(value)}"
 
 
 def setting(key: str, value: str) -> str:
@@ -134,13 +135,17 @@ def shown(value: object) -> str:
     >>> shown("a\nb"), shown(True), shown(1.5)
     ('"a\\nb"', 'true', '1.5')
     """
+    text = _on_one_line(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
+
+
+def _on_one_line(value: object) -> str:
     try:
         text = json.dumps(value, default=str, ensure_ascii=False)
     except (ValueError, TypeError, RecursionError):
         # Integers of thousands of digits, lists that contain themselves, keys that are not text.
         return "a value that cannot be shown"
-    text = "".join(_escaped(character) for character in text)
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
+    return "".join(_escaped(character) for character in text)
 
 
 def plain(text: str) -> str:

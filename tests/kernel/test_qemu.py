@@ -89,7 +89,7 @@ def test_the_modules_of_another_kernel_are_refused(tmp_path):
 def test_a_file_that_is_no_kernel_is_refused(tmp_path, content):
     if content is not None:
         (tmp_path / "vmlinuz").write_bytes(content)
-    with pytest.raises(TussleError, match=r"--kernel .*vmlinuz (cannot be read|is not a kernel for x86)"):
+    with pytest.raises(TussleError, match=r'kernel=".*vmlinuz" (cannot be read|is not a kernel for x86)'):
         _ = DistributionKernel(tmp_path / "vmlinuz", tmp_path).release
 
 

@@ -571,7 +571,7 @@ def test_the_order_of_execution_does_not_change_the_dataset(reference: Dataset, 
 
 
 def test_an_engine_in_real_time_executes_one_run_at_a_time(tmp_path: Path) -> None:
-    with pytest.raises(TussleError, match="--workers 3: the engine fake executes 1 run at a time"):
+    with pytest.raises(TussleError, match="workers=3: the engine fake executes 1 run at a time"):
         sweep(SCENARIO, tmp_path / "out", SweepSettings(workers=3, engine=RealTimeEngine()))
     alone = sweep(SCENARIO, tmp_path / "out", SweepSettings(engine=RealTimeEngine()))
     assert alone.runs.collect().height == RUNS
