@@ -63,7 +63,7 @@ def setting(key: str, value: str) -> str:
     'settings={"record.events": "on"}'
     """
     if _Front.has_options:
-        return f"--set {key}={value}"
+        return f"--set {key}={shown(value) if ' ' in value else value}"
     return f"settings={{{shown(key)}: {shown(value)}}}"
 
 

@@ -143,7 +143,7 @@ def test_too_few_runs_of_one_dataset_are_refused(tussle_, tmp_path: Path):
         ),
         (
             ("a", "b", "--along", "path.rtt"),
-            "--along compares the values of an axis of one dataset; leave it out, or give one dataset",
+            "--along compares the values of an axis of one dataset; leave out B, or the option",
         ),
         (("a", "--along", "path.rtt", "--metric", "harm"), "a: path.rtt = 20 ms: harm needs baseline runs"),
     ],

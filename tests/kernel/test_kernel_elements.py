@@ -252,7 +252,7 @@ def test_the_best_datapath_is_that_of_the_machine():
 
 
 def test_the_driver_is_refused_where_no_kernel_has_it():
-    message = "--network driver: only kernels that Tussle built have the driver; give mixed, qdisc or tun"
+    message = 'network="driver": only kernels that Tussle built have the driver; give mixed, qdisc or tun'
     with pytest.raises(TussleError, match=re.escape(message)):
         datapath(DRIVER, MIXED)
 

@@ -158,7 +158,7 @@ def test_a_cluster_that_loses_its_workers_ends_the_sweep(
     with started(tmp_path, WORKER) as (file, _):
         wait_for(1, file)
         sentence = refusal(on(file, FakeEngine(is_killed_on_20_mbit_per_s)), tmp_path / "out")
-    assert sentence.startswith(f"--cluster {file}: all workers were lost, and none came for 2 s; ")
+    assert sentence.startswith(f'cluster="{file}": all workers were lost, and none came for 2 s; ')
 
 
 def wait_for(workers: int, file: str) -> None:
@@ -179,7 +179,7 @@ def test_a_sweep_that_loses_its_scheduler_ends_and_can_be_resumed(reference: Dat
             wait_until_stored(folder, 3)
             scheduler.kill()
             problems = process.communicate(timeout=60)[1]
-    assert problems.startswith(f"--cluster {file}: the connection to the scheduler was lost; finished runs: ")
+    assert problems.startswith(f'cluster="{file}": the connection to the scheduler was lost; finished runs: ')
     assert len(problems.splitlines()) == 1
     assert 3 <= stored(folder) < RUNS
     assert same_files(reference.folder, sweep(SCENARIO, folder, INLINE).folder)
@@ -254,7 +254,7 @@ def test_options_that_conflict_with_a_cluster_are_refused(tussle_: Any, tmp_path
     both = tussle_("run", "long.toml", "--cluster", "tcp://127.0.0.1:1", "--workers", 2)
     assert refused(both).startswith("--workers: the cluster's workers decide the number of parallel runs")
     sentence = refusal(on("tcp://127.0.0.1:1", RealTimeEngine()), tmp_path / "out")
-    assert sentence.startswith("--cluster: the engine fake executes runs in real time")
+    assert sentence.startswith("cluster: the engine fake executes runs in real time")
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_an_unreachable_scheduler_is_refused_before_the_first_run(
     monkeypatch.setattr(cluster, "_TIMEOUT_S", 1)
     (tmp_path / "wrong.json").write_text("no JSON")
     sentence = refusal(on(there), tmp_path / "out")
-    assert sentence.startswith(f"--cluster {there}: no scheduler answers (")
+    assert sentence.startswith(f'cluster="{there}": no scheduler answers (')
     assert reason in sentence
     assert not partial_of(tmp_path / "out").exists()
 
@@ -311,7 +311,7 @@ def test_a_worker_whose_results_would_differ_is_refused_before_the_first_run(
     with started(tmp_path, WORKER, other) as (file, _):
         wait_for(2, file)
         sentence = refusal(on(file, FakeEngine(log=log)), tmp_path / "out")
-    assert f"--cluster {file}: worker tcp://" in sentence
+    assert f'cluster="{file}": worker tcp://' in sentence
     assert differs in sentence
     assert not log.exists()
 

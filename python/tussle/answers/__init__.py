@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from types import NoneType
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
@@ -17,7 +16,7 @@ from tussle.answers._summary import Summary, with_axes
 from tussle.compare import Along, Comparison, Question, along, compare, threshold
 from tussle.dataset import KERNEL_AXIS, Dataset
 from tussle.dataset.files import REPORT
-from tussle.dataset.places import place
+from tussle.dataset.places import expect_place, place
 from tussle.errors import TussleError, argument, expect
 from tussle.figures import Beside, View, draw, resized, retitled
 from tussle.metrics import REGISTRY, axis_columns
@@ -114,7 +113,7 @@ def write_report(
     progress display. Raises TussleError when the file cannot be written.
     """
     _expect_dataset(dataset)
-    expect("path", path, (str, PathLike, NoneType), "a file")
+    expect_place("path", path, "a file")
     return write(dataset, dataset.folder / REPORT if path is None else place(path), drawing)
 
 

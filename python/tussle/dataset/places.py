@@ -5,13 +5,14 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import NoneType
 from typing import Any, cast
 from urllib.parse import unquote
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, expect
 
 _ADDRESS = re.compile(r"(?P<protocol>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
 _READ_BY_POLARS = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "http", "https"}
@@ -46,6 +47,12 @@ def place(written: str | os.PathLike[str]) -> Path:
 def is_remote(folder: object) -> bool:
     """Tell whether a folder is remote."""
     return bool(getattr(folder, "protocol", ""))
+
+
+def expect_place(name: str, written: object, words: str) -> None:
+    """Raise TussleError when an argument is no path, and no remote one; None stands for a default."""
+    if not is_remote(written):
+        expect(name, written, (str, os.PathLike, NoneType), words)
 
 
 def here(folder: Path) -> Path:

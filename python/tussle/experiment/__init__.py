@@ -94,7 +94,9 @@ def run(
     folder that already has the results of these very runs is opened. Raises TussleError for mistakes and
     when a run fails.
     """
-    expect("output", output, (str, PathLike, NoneType), "a folder")
+    from tussle.dataset.places import expect_place
+
+    expect_place("output", output, "a folder")
     expect("settings", settings, (Mapping, NoneType), _SETTINGS)
     changed = {
         **{key: value for key, value in (("seed", seed), ("repetitions", repetitions)) if value is not None},

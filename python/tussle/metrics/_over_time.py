@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import polars as pl
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, setting
 from tussle.metrics._metric import Tables
 from tussle.metrics._steady import INSTANT_S, PACKET_BITS
 
@@ -151,7 +151,7 @@ def require_series(frame: pl.LazyFrame, metric: str) -> None:
     if not has_series(frame):
         raise TussleError(
             f"{metric} needs time series, and this dataset has none; run the scenario again with "
-            '--set record.samples="100 ms"'
+            f"{setting('record.samples', '100 ms')}"
         )
 
 
