@@ -75,11 +75,7 @@ def open(folder: str | os.PathLike[str]) -> Dataset:  # noqa: A001 (`tussle.open
     Raises `tussle.TussleError` when it is missing, cut short, changed, or from a newer version.
     """
     from tussle.dataset import Dataset, verify
-    from tussle.dataset.places import is_remote
-    from tussle.errors import expect
 
-    if not is_remote(folder):
-        expect("folder", folder, (str, os.PathLike), "a folder")
     verify(folder)
     return Dataset.open(folder)
 

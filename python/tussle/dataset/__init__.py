@@ -30,7 +30,7 @@ from tussle.dataset.schema import (
     parts_of,
 )
 from tussle.displays import html_of
-from tussle.errors import TussleError, plural, shown
+from tussle.errors import TussleError, expect, plural, shown
 from tussle.scenario import BASELINE, RECORDINGS, Scenario
 
 __all__ = [
@@ -153,6 +153,8 @@ def verify(folder: str | os.PathLike[str]) -> None:
 
     Files are not parsed: some damaged files of Parquet make a reader end the process.
     """
+    if not is_remote(folder):
+        expect("folder", folder, (str, os.PathLike), "a folder")
     folder = place(folder)
     with explained_elsewhere(folder, "read"):
         provenance = _provenance(folder)
