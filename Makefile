@@ -99,18 +99,26 @@ properties: setup  ## Run the property tests with random cases of their own, ROU
 		$(PYTEST) --quiet -m hypothesis --hypothesis-profile random || exit 1; \
 	done
 
+.PHONY: check
+check: .venv/.tools  ## The short form of `make test`, in three minutes: format, lints, quick tests
+	@# The build ends with a step on one core.
+	@$(MAKE) --no-print-directory -j2 check-rust check-python
+
+.PHONY: check-rust
+check-rust:
+	cargo fmt --all --check
+	+cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	+$(SAME_CASES) cargo test -p tussle-core --locked --quiet
+
 # The quick tests need the agent and the simulator for web pages, but not those of today's sources.
 BUILT_BESIDE := $(AGENT) $(DRIVER) $(IN_A_PAGE)
 
-.PHONY: check
-check: .venv/.built $(filter-out $(wildcard $(BUILT_BESIDE)),$(BUILT_BESIDE))  ## The short form of `make test`, in three minutes: format, lints, quick tests
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+.PHONY: check-python
+check-python: .venv/.built $(filter-out $(wildcard $(BUILT_BESIDE)),$(BUILT_BESIDE))
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/lint-imports
 	$(BIN)/typos
-	$(SAME_CASES) cargo test -p tussle-core --locked --quiet
 	$(PYTEST) --quiet -m "not slow"
 
 # Modules that a macro declares, which cargo fmt does not find.

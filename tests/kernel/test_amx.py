@@ -6,7 +6,7 @@ its answers to `ptrace`.
 
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -16,6 +16,7 @@ from conftest import skip_or_fail
 from tussle.engines.kernel import KernelEngine
 from tussle.errors import TussleError
 from tussle.kernel import Kernel, guest, kernel_names
+from tussle.kernel.boot import boot
 from tussle.kernel.guest import UserMode
 from tussle.kernel.host import refuse_host
 from tussle.scenario import Scenario
@@ -35,12 +36,11 @@ def amx_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library = tmp_path / "amx_host.so"
     source = Path(__file__).with_name("amx_host.c")
     subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
-    boot = guest.boot
 
-    def with_library(command: Sequence[str], output: Path, timeout_s: float) -> int | None:
+    def with_library(command: Sequence[str], output: Path, expired: Callable[[int], str | None]) -> int | str:
         # A confined guest loads libraries from its own folder, and from those of the system.
         seen_by_guest = shutil.copy(library, output.parent)
-        return boot(["env", f"LD_PRELOAD={seen_by_guest}", *command], output, timeout_s)
+        return boot(["env", f"LD_PRELOAD={seen_by_guest}", *command], output, expired)
 
     monkeypatch.setattr(guest, "boot", with_library)
 

@@ -447,11 +447,11 @@ def test_a_guest_that_panics_shows_its_console(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_guest_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, temporary: Path):
-    monkeypatch.setattr(guest, "_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(guest, "_PROCESSOR_S", 0.0)
     monkeypatch.setattr(guest, "_PACKETS_PER_S", 1e9)
-    monkeypatch.setattr(guest, "_CONSOLE_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(guest, "_CONSOLE_S", 0.3)
     [run] = runs({"algorithm": "reno"}, duration="1000 s")
-    with pytest.raises(TussleError, match="the guest was stopped after 0 s"):
+    with pytest.raises(TussleError, match="the guest was stopped after 0 s of processor time"):
         engine("kernel").execute(run)
     # A killed process takes a moment to end.
     wait_until(lambda: not guests(temporary))
@@ -514,7 +514,7 @@ def test_a_guest_reaches_nothing_but_its_own_folder(tmp_path: Path):
 
 
 def test_a_guest_killed_in_the_middle_costs_its_run_alone(temporary: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(guest, "_CONSOLE_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(guest, "_CONSOLE_S", 0.3)
     [run] = runs({"algorithm": "reno"}, duration="400 s")
 
     def kill() -> None:

@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,8 @@ from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES
 from tussle.engines._sockets import refuse_own, refuse_ticks
 from tussle.errors import TussleError
 from tussle.kernel.agent import agent
-from tussle.kernel.guest import AUTO, MIXED, boot, datapath
+from tussle.kernel.boot import boot
+from tussle.kernel.guest import AUTO, MIXED, datapath
 
 _TIMEOUT_S = 60.0
 """Time for building the network, and for draining it."""
@@ -69,11 +71,15 @@ class NamespacesEngine:
         with tempfile.TemporaryDirectory(prefix="tussle-") as name:
             folder = Path(name)
             (folder / "run.json").write_text(json.dumps(run), "utf-8")
-            timeout_s = run["duration_ns"] / 1e9 + _TIMEOUT_S
-            status = boot([str(agent()), "netns", network], folder / "output", timeout_s)
-            if status != 0:
+            last_s = time.monotonic() + run["duration_ns"] / 1e9 + _TIMEOUT_S
+
+            def expired(_: int) -> str | None:
+                return "did not end" if time.monotonic() > last_s else None
+
+            end = boot([str(agent()), "netns", network], folder / "output", expired)
+            if end != 0:
                 output = (folder / "output").read_text("utf-8", errors="replace").strip()
-                ended = "did not end" if status is None else f"ended with status {status}"
+                ended = end if isinstance(end, str) else f"ended with status {end}"
                 raise TussleError(output or f"the agent {ended}, without output")
             tables = ENGINE_TABLES | OPTIONAL_TABLES
             return {table: pl.read_ipc_stream(folder / f"{table}.arrow") for table in tables}

@@ -17,6 +17,7 @@ from filelock import FileLock
 from tussle.errors import TussleError, argument
 from tussle.kernel import DEFAULT_HZ, Kernel, built_kernel, cache_folder, kernel_names, name_with_hz
 from tussle.kernel.agent import agent
+from tussle.kernel.boot import ProcessorTime, boot
 from tussle.kernel.driver import FACT, driver
 from tussle.kernel.host import refuse_host, refuse_lost_state
 
@@ -61,10 +62,12 @@ _CONSOLE_ON = ("con0=fd:0,fd:1", "loglevel=7")
 _MEMORY = Path("/dev/shm")  # noqa: S108 (where Linux itself would put it)
 _RESULTS_BYTES = 1 << 20
 """Disk space below which results may be missing."""
-_TIMEOUT_S = 120.0
+_PROCESSOR_S = 120.0
 _PACKETS_PER_S = 5_000
-"""Slowest rate, after the first while, of a guest that does not hang."""
-_CONSOLE_TIMEOUT_S = 60.0
+"""Slowest rate, after the first while, of a guest that does not hang, in a second of processor time."""
+_IDLE_S = 120.0
+"""Wall time that a guest may take without computing."""
+_CONSOLE_S = 60.0
 _CONSOLE_LINES = 15
 _PACKET_BITS = 12_000
 _SCRIPTS_MEMORY = "mem=512M"
@@ -119,15 +122,15 @@ class UserMode:
 
         Raises TussleError when the kernel cannot honour the run, fails or does not end.
         """
-        timeout_s = _TIMEOUT_S + packets(run) / _PACKETS_PER_S
-        self._run_task(_Task("run.json", json.dumps(run), parameters, timeout_s), folder)
+        processor_s = _PROCESSOR_S + packets(run) / _PACKETS_PER_S
+        self._run_task(_Task("run.json", json.dumps(run), parameters, processor_s), folder)
 
     def play(self, scripts: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
         """Play packet scripts in one guest, and return their verdicts by name.
 
         Raises TussleError when a script is invalid, or the guest fails.
         """
-        task = _Task("scripts.json", json.dumps(scripts), [_SCRIPTS_MEMORY], _TIMEOUT_S)
+        task = _Task("scripts.json", json.dumps(scripts), [_SCRIPTS_MEMORY], _PROCESSOR_S)
         with tempfile.TemporaryDirectory(prefix="tussle-") as folder:
             self._run_task(task, Path(folder))
             return json.loads((Path(folder) / "verdicts.json").read_text("utf-8"))
@@ -141,15 +144,17 @@ class UserMode:
         with tempfile.TemporaryDirectory(prefix="tussle-memory-", dir=place) as memory:
             launch = ["env", f"TMPDIR={memory}", str(agent()), "launch", "--confined", str(kernel.image)]
             command = [*launch, *_BOOT, *task.parameters]
-            status = boot([*command, _CONSOLE_OFF], folder / "output", task.timeout_s)
+            limit = ProcessorTime(task.processor_s, _IDLE_S)
+            end = boot([*command, _CONSOLE_OFF], folder / "output", limit)
             if not (folder / "done").exists() and not (folder / "error").exists():
                 # The run is reproducible to the byte, so that the console can be recorded afterwards.
                 again = folder / "again"
                 again.mkdir()
                 task.prepare(again)
-                boot([*command, *_CONSOLE_ON], again / "output", min(task.timeout_s, _CONSOLE_TIMEOUT_S))
+                limit = ProcessorTime(min(task.processor_s, _CONSOLE_S), _CONSOLE_S)
+                boot([*command, *_CONSOLE_ON], again / "output", limit)
                 (again / "output").rename(folder / "console")
-        refuse_failed(folder, status, task.timeout_s)
+        refuse_failed(folder, end)
 
 
 @dataclass(frozen=True)
@@ -160,7 +165,8 @@ class _Task:
     text: str
     parameters: Sequence[str]
     """Parameters of the kernel."""
-    timeout_s: float
+    processor_s: float
+    """Processor time that the guest may take."""
 
     def prepare(self, folder: Path) -> None:
         (folder / self.file).write_text(self.text, "utf-8")
@@ -189,30 +195,18 @@ def refuse_other_driver(kernel: Kernel) -> None:
         )
 
 
-def boot(command: Sequence[str], output: Path, timeout_s: float) -> int | None:
-    """Boot in the folder of `output`; return the guest's status, `None` if it had to be stopped."""
-    with output.open("wb") as file:
-        # The guest ends when its standard input closes, and thereby with this process.
-        guest = subprocess.Popen(command, cwd=output.parent, stdin=subprocess.PIPE, stdout=file, stderr=file)  # noqa: S603
-        try:
-            return guest.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            if guest.stdin:
-                guest.stdin.close()
-            guest.wait()
+def refuse_failed(folder: Path, end: int | str) -> None:
+    """Raise TussleError, with the output of the guest, unless the guest wrote all its results.
 
-
-def refuse_failed(folder: Path, status: int | None, timeout_s: float) -> None:
-    """Raise TussleError, with the output of the guest, unless the guest wrote all its results."""
+    `end` is its status, or the reason why it was stopped.
+    """
     if (folder / "error").exists():
         raise TussleError((folder / "error").read_text("utf-8").strip())
     if (folder / "done").exists():
         return
     if shutil.disk_usage(folder).free < _RESULTS_BYTES:
         raise TussleError(f"{folder.parent} is full: make room there, or set TMPDIR to another folder")
-    ended = f"was stopped after {timeout_s:.0f} s" if status is None else f"ended with status {status}"
+    ended = end if isinstance(end, str) else f"ended with status {end}"
     files = [folder / name for name in ("console", "output") if (folder / name).exists()]
     outputs = [file.read_text("utf-8", errors="replace") for file in files]
     refuse_lost_state("".join(outputs))

@@ -21,13 +21,15 @@ from typing import Any, Self
 from tussle.errors import TussleError, argument
 from tussle.kernel import DEFAULT_HZ
 from tussle.kernel.agent import agent
+from tussle.kernel.boot import ProcessorTime, boot
 from tussle.kernel.distribution import DistributionKernel
-from tussle.kernel.guest import MIXED, boot, guest_facts, packets, refuse_failed, tools, which
+from tussle.kernel.guest import MIXED, guest_facts, packets, refuse_failed, tools, which
 
 _QEMU = "qemu-system-x86_64"
 _PACKAGES = {_QEMU: "qemu-system-x86", "cpio": "cpio", "ip": "iproute2", "tc": "iproute2"}
 _LEAST_MB = 512
-_TIMEOUT_S = 300.0
+_PROCESSOR_S = 300.0
+_IDLE_S = 300.0
 _PACKETS_PER_S = 500
 """Slowest rate, after the first while, of a guest that does not hang."""
 _MOUNT_POINTS = ("proc", "sys", "dev", "run", "share")
@@ -79,13 +81,13 @@ class Emulated:
         """
         packed = initramfs(agent(), self.kernel.needed_modules(), {"run.json": json.dumps(run).encode()})
         (folder / "initramfs").write_bytes(packed)
-        timeout_s = _TIMEOUT_S + packets(run) / _PACKETS_PER_S
+        limit = ProcessorTime(_PROCESSOR_S + packets(run) / _PACKETS_PER_S, _IDLE_S)
         booting = command(self.kernel.image, folder, parameters)
         # QEMU ends with its owner, like the guests of user mode.
-        status = boot([str(agent()), "launch", *booting], folder / "output", timeout_s)
+        end = boot([str(agent()), "launch", *booting], folder / "output", limit)
         for name, content in results(folder).items():
             (folder / name).write_bytes(content)
-        refuse_failed(folder, status, timeout_s)
+        refuse_failed(folder, end)
 
 
 def command(kernel: Path, folder: Path, parameters: Iterable[str]) -> list[str]:

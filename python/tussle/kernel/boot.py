@@ -1,0 +1,70 @@
+"""Programs of the host that run for a limited time: guests and the agent."""
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+_ASK_S = 0.5
+
+
+def boot(command: Sequence[str], output: Path, expired: Callable[[int], str | None]) -> int | str:
+    """Boot in the folder of `output`; return the guest's status, or the reason why it was stopped.
+
+    `expired` gets the process ID twice a second, and returns such a reason, or `None`.
+    """
+    with output.open("wb") as file:
+        # The guest ends when its standard input closes, and thereby with this process.
+        guest = subprocess.Popen(command, cwd=output.parent, stdin=subprocess.PIPE, stdout=file, stderr=file)  # noqa: S603
+        try:
+            while True:
+                try:
+                    return guest.wait(_ASK_S)
+                except subprocess.TimeoutExpired:
+                    if reason := expired(guest.pid):
+                        return reason
+        finally:
+            if guest.stdin:
+                guest.stdin.close()
+            guest.wait()
+
+
+@dataclass
+class ProcessorTime:
+    """A limit for guests in virtual time, which a host with other work may delay as long as it likes.
+
+    A guest that hangs either computes without an end, or waits for something that never comes.
+    """
+
+    most_s: float
+    """Processor time that the guest may take."""
+    idle_s: float
+    """Wall time that it may take without using the processor."""
+    _used_s: float = field(default=-1.0, init=False)
+    _since_s: float = field(default=0.0, init=False)
+
+    def __call__(self, process: int) -> str | None:
+        """Return why the guest must be stopped, `None` while it need not be."""
+        used_s, now_s = processor_s(process), time.monotonic()
+        if used_s != self._used_s:
+            self._used_s, self._since_s = used_s, now_s
+        if used_s > self.most_s:
+            return f"was stopped after {self.most_s:.0f} s of processor time"
+        if now_s - self._since_s > self.idle_s:
+            return f"was stopped: it had computed nothing for {self.idle_s:.0f} s"
+        return None
+
+
+def processor_s(process: int) -> float:
+    """Return the processor time of a process and of those that it started, in seconds."""
+    parent = psutil.Process(process)
+    used_s = 0.0
+    for each in [parent, *parent.children(recursive=True)]:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            times = each.cpu_times()
+            used_s += times.user + times.system
+    return used_s
