@@ -6,7 +6,8 @@ import resource
 import statistics
 import sys
 import time
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from tussle.engines.kernel import KernelEngine
 from tussle.errors import TussleError
@@ -25,6 +26,14 @@ class Case(NamedTuple):
     duration: str
     network: str = "driver"
     offloads: bool = False
+
+    def run(self) -> Mapping[str, Any]:
+        """Return the run of this case."""
+        algorithms = ("cubic", "reno")
+        flows = [{"algorithm": algorithms[i % 2], "start": f"{100 * i} ms"} for i in range(self.flows)]
+        tables = {"duration": self.duration, "path": {"rate": self.rate, "rtt": self.rtt}, "flows": flows}
+        [planned] = Scenario.from_dict(tables | {"hosts": {"offloads": self.offloads}}).runs()
+        return planned.run
 
 
 PAIR = Case("a pair at 100 Mbit/s, 20 ms", 2, "100 Mbit/s", "20 ms", "41 s")
@@ -53,18 +62,14 @@ def main() -> None:
 
 def measured(case: Case) -> str:
     """Execute a case `ROUNDS` times; return its speed and the guest's memory as text."""
-    algorithms = ("cubic", "reno")
-    flows = [{"algorithm": algorithms[i % 2], "start": f"{100 * i} ms"} for i in range(case.flows)]
-    tables = {"duration": case.duration, "path": {"rate": case.rate, "rtt": case.rtt}, "flows": flows}
-    tables["hosts"] = {"offloads": case.offloads}
-    [planned] = Scenario.from_dict(tables).runs()
+    run = case.run()
     wall_s, cpu_s = [], []
     for _ in range(ROUNDS):
         began, before = time.perf_counter(), children_s()
-        KernelEngine(network=case.network).execute(planned.run)
+        KernelEngine(network=case.network).execute(run)
         wall_s.append(time.perf_counter() - began)
         cpu_s.append(children_s() - before)
-    virtual_s = planned.run["duration_ns"] / 1e9
+    virtual_s = run["duration_ns"] / 1e9
     peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     return (
         f"{virtual_s / statistics.median(wall_s):5.1f} times real time, "
