@@ -1,7 +1,7 @@
 """Write the page of a suite in docs/suites: its verdicts on every algorithm of an engine.
 
 `python tools/suite_pages.py SUITE DIR`: the suite, and the folder of its results. Finished runs are kept.
-With `--engine kernel` the page is that of Linux's algorithms, and says where the simulator's verdicts differ.
+With `--engine kernel` the page has Linux's algorithms, and says where the simulator's verdicts differ.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def share_references(suite: Suite, name: str, folder: Path) -> None:
-    """Link the runs of the references into the folder of an algorithm: they are the same for all."""
+    """Link the runs of the references into the folder of an algorithm: all algorithms share them."""
     for reference in suite.references:
         for test in suite.tests:
             made, wanted = (
@@ -63,7 +63,7 @@ def share_references(suite: Suite, name: str, folder: Path) -> None:
 
 
 def run(suite: Suite, name: str, given: argparse.Namespace) -> None:
-    """Run the suite on an algorithm; a failed criterion is a result, too."""
+    """Run the suite on an algorithm; exit status 1, a failed criterion, is a result, not an error."""
     words = ["suite", suite.name, "--algorithm", name, "-o", str(given.folder / name)]
     words += ["--engine", given.engine]
     words += ["--workers", given.workers] if given.workers else []
@@ -112,7 +112,7 @@ def lines(suite: Suite, results: Sequence[SuiteResult], engine: str) -> Iterator
 
 
 def differences(suite: Suite, verdicts: dict[str, dict[str, str]]) -> Iterator[str]:
-    """Yield how many verdicts are the same on the simulator, as its page has them, and which are not."""
+    """Yield how many verdicts equal those on the simulator's page, and list those that do not."""
     simulated = verdicts_of_page(PAGES / f"{suite.name}.md")
     names = {mark: name for name, mark in MARKS.items()}
     compared, lines = 0, []
