@@ -28,7 +28,7 @@ use crate::run::{Host, Qdisc, Timestamps};
     reason = "independent properties of a connection, each read by its name"
 )]
 pub struct Setup {
-    /// Index of the flow, on every packet.
+    /// Index of the flow, which every packet carries.
     pub flow: u32,
     /// Settings of the host.
     pub host: Host,
@@ -427,7 +427,7 @@ impl Sender {
         self.connection == Connection::Established
     }
 
-    /// Sends what a change of `control` between events allows.
+    /// Sends the packets that a change of `control` between two events allows.
     pub(crate) fn on_control_changed(&mut self, out: &mut Outbox) {
         if let Some(pacer) = &mut self.pacer {
             pacer.on_ack(&self.flow, &self.control);
@@ -440,7 +440,7 @@ impl Sender {
         }
     }
 
-    /// Asks for the receive window, which may have opened by an ACK that was lost.
+    /// Asks for the receive window, because the ACK that opened it may be lost.
     /// [RFC 9293, 3.8.6.1](https://www.rfc-editor.org/rfc/rfc9293#section-3.8.6.1)
     fn probe_window(&mut self, out: &mut Outbox) {
         self.timer.clear();

@@ -21,7 +21,7 @@ use crate::tcp_info::TcpInfo;
 
 /// Socket buffers, larger than a script needs.
 const BUFFER_BYTES: usize = 1 << 29;
-/// Precision of the host. The guest's clock advances in steps of 256 ns, one for each reading.
+/// Precision of the host, much longer than its readings of the guest's clock take: a nanosecond each.
 const PRECISION: Time = Time::from_us(10);
 
 #[derive(Debug)]
