@@ -1,8 +1,9 @@
 """Write docs/explanation/worst-cases.md and docs/worst-cases: `python tools/worst_cases.py RESULTS`.
 
 It executes the searches of `worst_cases.toml` and two searches for each algorithm of Linux, and writes their
-results into the folder RESULTS. A search whose results exist is not repeated. `--only A,B` executes only these
-searches. `--kernel` also repeats the cases on Linux in virtual time. The page has all results in RESULTS.
+results into the folder RESULTS. A search whose results exist is not repeated. `--only A,B` executes only
+these searches. `--kernel` also repeats the cases on Linux in virtual time. The page has all results in
+RESULTS.
 """
 
 import argparse
