@@ -66,7 +66,7 @@ class Cluster(Executor):
         self._seen_at = time.monotonic()
 
     def require(self, needs: Needs) -> None:
-        """Raise TussleError when a worker has other facts than this machine; later workers refuse tasks then."""
+        """Raise TussleError when a worker has other facts than this machine; later workers refuse tasks."""
         self._needs, self._expected = needs, needs.facts()
         try:
             answers = self._client.run(needs.facts, on_error="return")
