@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::delack::{Decision, DelayedAck, Path, QUICK_ACKS};
 use super::merging::Merged;
-use super::output::Outbox;
+use super::outbox::Outbox;
 use super::ranges::Ranges;
 use super::receive_buffer::{Arrival, ReceiveBuffer, ReceiveBufferSetup};
 use super::rtt::RttEstimator;
