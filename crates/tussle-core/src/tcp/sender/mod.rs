@@ -1,10 +1,11 @@
 //! The sender: its parts, the opening of the connection, and the application's writes.
 //!
 //! Each step of the sender, from the input of an ACK to the output of packets, is an `impl Sender` in a file of this folder.
-//! Steps may call one another, but import only [`Sender`] and its parts. The parts are structs in the folder above, each with
-//! one mechanism, and know nothing of the sender.
+//! Steps call one another as methods. They import [`Sender`], its parts, and the types of values that another step takes or
+//! returns. The parts are structs in the folder above, each with one mechanism, and know nothing of the sender.
 
 mod ack_info;
+mod buffered_writes;
 mod bursts;
 mod device_queue;
 mod early_retransmit;
@@ -16,7 +17,6 @@ mod output;
 mod recovery;
 mod reduction;
 mod rfc6675;
-mod writing;
 
 use super::device::Device;
 use super::flow::{Flow, INITIAL_WINDOW_PACKETS, State};
