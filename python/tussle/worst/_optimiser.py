@@ -21,7 +21,7 @@ from tussle.worst._space import Settings, Space
 BATCH = 16
 """Scenarios that are evaluated together. A fixed number, so that any number of workers finds the same."""
 _RANDOM_PART = 3
-"""One part of the budget in this many is random: to begin with, and to tell how rare the found case is."""
+"""One part of the budget in this many is random scenarios: a start, and a measure of the case's rarity."""
 _ENDS_UNTIL = 2 / 3
 """Part of the budget after which no further dimension is moved to an end."""
 _STEP = 0.25
