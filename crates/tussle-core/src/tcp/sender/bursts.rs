@@ -66,7 +66,7 @@ impl Sender {
         if self.offload.as_ref().is_some_and(|offload| offload.buffer_end >= before) {
             self.fill_oldest(Buffers { packets, end: self.application.written });
         }
-        // What a burst leaves of a full buffer is filled again.
+        // While a whole buffer of packets is unsent: after each burst, the rest of the oldest buffer is filled up again.
         while self.application.written - self.flow.nxt >= packets
             && self.transmit_bursts(Push::Buffer, out) > 0
         {

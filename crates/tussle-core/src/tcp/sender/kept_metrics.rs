@@ -28,7 +28,8 @@ impl Sender {
         }
         if kept.reordering > 0 {
             self.rack.reordering = kept.reordering;
-            // Rules that end with reordering do not begin. RACK, which waits longer after it, takes the number alone.
+            // FACK and early retransmit, which a sender gives up once it has seen reordering, are given up from the
+            // start. RACK, whose behaviour depends on whether reordering was seen, takes only the number of packets.
             self.rack.reordering_seen |= !self.detects_by_time();
         }
         self.flow.rtt.seed_timeout(kept.rtt_8us);
