@@ -148,8 +148,9 @@ fmt: setup  ## Format Rust and Python
 	$(BIN)/ruff format
 
 .PHONY: docs
-docs: setup  ## Write docs/reference from the code, the numbers of the examples, and the picture of the README
+docs: setup  ## Write docs/reference from the code, the numbers of the examples, the picture of the README, and which algorithms docs/suites lacks
 	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/suite_pages.py rfc9743 results/suites/rfc9743 --write
 	$(BIN)/python tools/doc_examples.py
 	$(BIN)/python tools/notebooks.py
 	rm -rf results/picture results/picture.partial
@@ -216,8 +217,8 @@ STUDIES_ON_LINUX := lan-pairs
 STUDY_SIZE := --full
 
 .PHONY: suites
-suites: setup  ## Test every algorithm of the simulator against RFC 9743 (half an hour), and write docs/suites
-	$(BIN)/python tools/suite_pages.py rfc9743 results/suites/rfc9743
+suites: setup  ## Test every algorithm of the simulator, or ALGORITHMS=A,B, against RFC 9743 (half an hour), and write docs/suites
+	$(BIN)/python tools/suite_pages.py rfc9743 results/suites/rfc9743 $(addprefix --only ,$(ALGORITHMS))
 
 .PHONY: suites-on-linux
 suites-on-linux: setup  ## Test Linux's algorithms on Linux in virtual time against RFC 9743, and write docs/suites

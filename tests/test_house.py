@@ -92,6 +92,13 @@ def test_no_file_contains_an_absolute_path_of_a_machine():
     assert found == []
 
 
+def test_the_parts_of_tcp_know_nothing_of_its_ends():
+    parts = [file for file in (CORE / "tcp").glob("*.rs") if file.stem not in {"mod", "receiver"}]
+    assert parts
+    importing = [file.name for file in parts if re.search(r"\b(sender|receiver)::", file.read_text("utf-8"))]
+    assert importing == []
+
+
 def test_a_scenario_does_not_call_the_simulator():
     """The import linter cannot check the extension module."""
     scenario = (CODE / "tussle" / "scenario").glob("*.py")

@@ -109,7 +109,7 @@ events: Ir
 fl=(1) /crates/tussle-core/src/sim/mod.rs
 fn=(1) tussle_core::sim::Simulation::advance
 12 100
-fi=(2) /crates/tussle-core/src/tcp/input.rs
+fi=(2) /crates/tussle-core/src/tcp/sender/input.rs
 +3 30
 fi=(3) /library/core/src/cmp.rs
 * 7

@@ -563,8 +563,11 @@ def _suites() -> str:
     return _page(
         "Suites",
         "`tussle suite NAME --algorithm X` tests an algorithm against the criteria of a document "
-        "([how](../how-to/suites.md)). A threshold is Tussle's own where the document gives none; the "
-        "results name the source of each.",
+        "([how](../how-to/suites.md)). This page lists all suites and criteria, and describes the results. A "
+        "threshold is Tussle's own where the document gives none; the results name the source of each. *That "
+        "of a standard algorithm* is the value with the reference, Reno or CUBIC, in the place of the tested "
+        "algorithm, and *that of the victim's own kind* the value with the victim's algorithm there. *Its "
+        "own value in the test X* is the tested algorithm's value in another test.",
         *blocks,
     )
 

@@ -1,8 +1,9 @@
 """Write docs/explanation/worst-cases.md and docs/worst-cases: `python tools/worst_cases.py RESULTS`.
 
-The searches of `worst_cases.toml`, and two for each algorithm of Linux, are executed into the folder RESULTS;
-those that are there already are not repeated. With `--only A,B` only these are executed. With `--kernel` the
-cases are repeated on Linux in virtual time, too. The page has all that there is in RESULTS.
+It executes the searches of `worst_cases.toml` and two searches for each algorithm of Linux, and writes their
+results into the folder RESULTS. A search whose results exist is not repeated. `--only A,B` executes only
+these searches. `--kernel` also repeats the cases on Linux in virtual time. The page has all results in
+RESULTS.
 """
 
 import argparse
@@ -35,7 +36,7 @@ ALGORITHMS = groups()["linux"].algorithms
 OF_EACH = {"harm": "harm to CUBIC", "starvation": "starvation beside its own kind"}
 """Objectives of the table of Linux's algorithms."""
 BUDGET_OF_EACH = {"harm": 600, "starvation": 300}
-"""Runs of a search, which are 300 scenarios: a harm takes two runs of each."""
+"""Runs of a search, which are 300 scenarios: for the harm, each scenario takes two runs."""
 _MARGIN = 0.1
 """Difference from another algorithm in the same case below which they do equally badly."""
 
@@ -75,7 +76,7 @@ def space_file(search: Search, folder: Path) -> Path:
 
 
 def execute(search: Search, folder: Path) -> None:
-    """Execute a search, unless its results are there."""
+    """Execute a search, unless its results exist."""
     place = folder / search["name"]
     if place.exists():
         return
@@ -98,7 +99,7 @@ def contrast(search: Search, folder: Path) -> float | None:
 
 
 def repeat_on_linux(search: Search, folder: Path) -> None:
-    """Execute a case on Linux in virtual time, unless its dataset is there, or Linux lacks the algorithm."""
+    """Execute a case on Linux in virtual time, unless its dataset exists, or Linux lacks the algorithm."""
     place = folder / f"{search['name']}-kernel"
     if place.exists() or search["algorithm"] not in ALGORITHMS or not (folder / search["name"]).exists():
         return
@@ -245,7 +246,7 @@ def results(search: Search, folder: Path) -> tuple[dict[str, Any], dict[str, Any
 
 
 def publish(folder: Path) -> None:
-    """Write the page and the scenarios of all results that there are."""
+    """Write the page and the scenarios of all existing results."""
     SCENARIOS.mkdir(exist_ok=True)
     found = [each for each in searches() if (folder / each["name"]).exists()]
     known = [each for each in found if "claim" in each]

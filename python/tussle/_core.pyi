@@ -99,7 +99,7 @@ class Worlds:
         """
 
     def measure(self, index: int) -> bytes:
-        """Return what the agents of one world have measured so far, in the form of `step`."""
+        """Return what the agents of one world measured in its last interval, or at its start."""
 
     def is_done(self, index: int) -> bool:
         """Return whether the run of a world is over, or none has begun."""
@@ -107,7 +107,7 @@ class Worlds:
     def finish(self, index: int) -> dict[str, ArrowTable]:
         """End a run that is over, and return its tables flows, samples, links and events.
 
-        Raises ValueError if no run is over there.
+        Raises ValueError if the run of that world is not over.
         """
 
 def version() -> str:

@@ -81,14 +81,14 @@ def _program(name: str, package: str, purpose: str) -> Callable[[], str]:
     def check() -> str:
         if found := shutil.which(name):
             return f"{found}: {purpose}"
-        raise TussleError(f"there is no {name}; `apt-get install {package}` installs it: {purpose}")
+        raise TussleError(f"there is no {name}, for {purpose}; `apt-get install {package}` installs it")
 
     return check
 
 
 def _cluster() -> str:
     if find_spec("distributed") is None:
-        raise TussleError("the Python package distributed is missing: sweeps on a Dask cluster (--cluster)")
+        raise TussleError("there is no Python package distributed, for sweeps on a Dask cluster (--cluster)")
     return "the Python package distributed: sweeps on a Dask cluster (--cluster)"
 
 

@@ -24,7 +24,7 @@ class TussleError(Exception):
 
 
 class _Front:
-    """Who reads the messages: users of the command line, or of Python."""
+    """The readers of the messages: users of the command line, or of Python."""
 
     has_options = False
 

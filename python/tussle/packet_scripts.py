@@ -1,6 +1,6 @@
-"""Packet scripts: the packets that the peer of a TCP sends, step by step, and the expected answers.
+"""Packet scripts: the packets that the peer of a TCP sends, step by step, and the expected responses.
 
-crates/tussle-core/src/script defines the format, and checks the answers of both engines.
+crates/tussle-core/src/script defines the format, and checks the responses of both engines.
 """
 
 import json
@@ -26,7 +26,7 @@ class Verdict:
     claim: str
     outcome: Literal["holds", "fails", "is skipped"]
     words: str = ""
-    """Step, time, actual and expected answer; or the reason for skipping the script."""
+    """Step, time, actual and expected response; or the reason for skipping the script."""
 
 
 def play(files: Sequence[Path], engine: str, kernel: str | None = None) -> list[Verdict]:

@@ -91,8 +91,8 @@ def test_common_points_are_compared_and_the_others_are_listed(tussle_, tmp_path:
         "path.rtt = 40 ms"
     ]
     assert answer.problems.splitlines()[1:] == [
-        "not the same: only a has path.rtt = 20 ms",
-        "not the same: only b has path.rtt = 80 ms",
+        "not in both: only a has path.rtt = 20 ms",
+        "not in both: only b has path.rtt = 80 ms",
     ]
 
 

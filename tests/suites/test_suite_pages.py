@@ -1,13 +1,20 @@
-"""The pages in docs/suites: they are of the suite's files of today, and have every algorithm."""
+"""The pages in docs/suites: they are of the suite's files of today, and name every algorithm."""
 
+import re
+import sys
 from pathlib import Path
 
 import pytest
 
+import tussle
 from tussle.catalog import catalog
 from tussle.suites import Suite
 
-PAGES = sorted((Path(__file__).parent.parent.parent / "docs" / "suites").glob("*.md"))
+ROOT = Path(__file__).parent.parent.parent
+PAGES = sorted((ROOT / "docs" / "suites").glob("*.md"))
+
+sys.path.insert(0, str(ROOT / "tools"))
+from suite_pages import NOT_MEASURED, columns_of_page, lines  # noqa: E402
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -17,12 +24,14 @@ def test_the_table_is_of_todays_files_of_the_suite(page: Path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_table_has_every_algorithm_and_every_tested_criterion(page: Path):
-    lines = page.read_text("utf-8").splitlines()
-    [header] = [line for line in lines if line.startswith("| criterion")]
-    assert set(catalog().algorithms) <= {cell.strip() for cell in header.split("|")}
+def test_the_page_names_every_algorithm_and_every_tested_criterion(page: Path):
+    written = page.read_text("utf-8").splitlines()
+    [header] = [line for line in written if line.startswith("| criterion")]
+    missing = [line for line in written if line.startswith(NOT_MEASURED)]
+    named = {*re.split(r"[| ]+", header), *re.split(r"[,. ]+", "".join(missing))}
+    assert set(catalog().algorithms) <= named, "run `make docs`: the page does not say what is not measured"
     tested = [criterion.name for criterion in Suite.load(page.stem).criteria if criterion.claims]
-    rows = [line.split("|")[1].strip() for line in lines if line.startswith("| ")]
+    rows = [line.split("|")[1].strip() for line in written if line.startswith("| ")]
     assert rows[1:][: len(tested)] != []
     assert [row for row in rows if row in tested] == tested
 
@@ -37,3 +46,19 @@ def test_the_published_verdicts_contain_the_known_answers():
     assert [marks[each] for each in of_own_kind] == ["✓"] * 3
     known = [("loss", "bbr"), ("harm-reno", "scalable"), ("starved-by-others", "vegas")]
     assert [marks[each] for each in known] == ["✗"] * 3
+
+
+def test_a_page_without_results_keeps_its_columns_and_names_what_is_not_measured():
+    suite, page = Suite.load("rfc9743"), next(page for page in PAGES if page.stem == "rfc9743")
+    kept = columns_of_page(suite, page)
+    columns, missing = list(kept.values()), [name for name in catalog().algorithms if name not in kept]
+    assert list(lines(suite, columns, missing, "sim")) == page.read_text("utf-8").splitlines()
+    assert f"{NOT_MEASURED}mine." in list(lines(suite, columns, ["mine"], "sim"))
+
+
+def test_columns_of_other_files_of_the_suite_or_another_version_are_not_kept(tmp_path):
+    suite, page = Suite.load("rfc9743"), next(page for page in PAGES if page.stem == "rfc9743")
+    for same in (suite.digest(), f"Tussle {tussle.__version__}"):
+        changed = tmp_path / "page.md"
+        changed.write_text(page.read_text("utf-8").replace(same, "other"), "utf-8")
+        assert columns_of_page(suite, changed) == {}

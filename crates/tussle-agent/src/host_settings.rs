@@ -22,7 +22,8 @@ struct Sysctl {
     default: Option<&'static str>,
 }
 
-/// Sysctls that `kernel/patches/hosts.toml` adds. Where the first is, the route's metric `ssthresh` is honoured.
+/// Sysctls that `kernel/patches/hosts.toml` adds. A kernel with the first of them also honours the metric `ssthresh` of a
+/// route.
 const PATCHED: [&str; 2] = ["tcp_abc", "tcp_metrics_pair"];
 
 /// Sysctls of a host, which belongs to a `pair` of hosts that share metrics of ended connections.

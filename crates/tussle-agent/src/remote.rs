@@ -101,7 +101,7 @@ struct Counts {
 /// Results of a receiver.
 #[derive(Debug, Serialize)]
 struct Received {
-    /// Bytes received in order, by the time in ns.
+    /// Times in ns, each with the bytes received in order by then.
     delivered_bytes: Vec<(u64, u64)>,
     packets: u32,
     completed_ns: Option<u64>,
@@ -188,7 +188,7 @@ struct PreparedRun {
     load: Option<HostLoad>,
 }
 
-/// A receiver, and the bytes that had reached it by the time in ns.
+/// A receiver, and times in ns, each with the bytes that had reached the receiver by then.
 struct ObservedReceiver {
     flow: usize,
     receiver: Arc<Receiver>,

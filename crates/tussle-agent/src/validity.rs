@@ -128,7 +128,7 @@ impl Validity {
         let is_late = |slip_ms: f64| (0.0..=MAX_LATE_MS).contains(&slip_ms);
         let is_load =
             (0.0..=1.0).contains(&cpu_share) && is_late(timer_slip_p99_ms) && is_late(timer_slip_max_ms);
-        (!is_load).then_some("CPUs or timers as no machine has them")
+        (!is_load).then_some("a CPU load or a timer delay that no machine has")
     }
 
     /// Reason why the host did not keep up; `None` if it did.
@@ -344,12 +344,12 @@ mod tests {
 
     use super::*;
 
-    const AT_EASE: HostLoad = HostLoad { cpu_share: 0.2, timer_slip_p99_ms: 0.1, timer_slip_max_ms: 3.0 };
+    const LIGHT_LOAD: HostLoad = HostLoad { cpu_share: 0.2, timer_slip_p99_ms: 0.1, timer_slip_max_ms: 3.0 };
 
     fn over_loopback() -> Validity {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        Validity::of(&socket, AT_EASE).unwrap()
+        Validity::of(&socket, LIGHT_LOAD).unwrap()
     }
 
     #[test]
@@ -366,8 +366,8 @@ mod tests {
 
     #[test]
     fn a_host_that_did_not_keep_up_has_a_reason() {
-        let busy = HostLoad { cpu_share: 0.97, ..AT_EASE };
-        let late = HostLoad { timer_slip_p99_ms: 2.34, ..AT_EASE };
+        let busy = HostLoad { cpu_share: 0.97, ..LIGHT_LOAD };
+        let late = HostLoad { timer_slip_p99_ms: 2.34, ..LIGHT_LOAD };
         assert_eq!(busy.shortfall().unwrap(), "the CPUs were in use 97 % of the time");
         assert_eq!(late.shortfall().unwrap(), "1 % of timers were more than 2.3 ms late");
         let slow = Validity { busy_s: 10.0, sender_limited_s: 1.0, ..over_loopback() };
@@ -428,8 +428,8 @@ mod tests {
             Validity { busy_s: -1.0, ..validity.clone() },
             Validity { sender_limited_s: 1e300, ..validity.clone() },
             Validity { clock, ..validity.clone() },
-            Validity { load: HostLoad { cpu_share: 2.0, ..AT_EASE }, ..validity.clone() },
-            Validity { load: HostLoad { timer_slip_p99_ms: -1.0, ..AT_EASE }, ..validity.clone() },
+            Validity { load: HostLoad { cpu_share: 2.0, ..LIGHT_LOAD }, ..validity.clone() },
+            Validity { load: HostLoad { timer_slip_p99_ms: -1.0, ..LIGHT_LOAD }, ..validity.clone() },
         ] {
             assert!(changed.implausible().is_some(), "{changed:?}");
         }

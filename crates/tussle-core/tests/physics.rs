@@ -200,8 +200,8 @@ fn the_flow_with_the_longer_rtt_gets_less() {
     assert!((2.5..=16.0).contains(&advantage), "{advantage}");
 }
 
-/// 1500 bytes at 9 Gbit/s take 1333.33… ns. If each transmission time was rounded down to nanoseconds, 750
-/// 000 packets would save 0.25 ms, the time of 188 packets. The link carries rate × time, within one packet.
+/// 1500 bytes at 9 Gbit/s take 1333.33… ns. If each transmission time was rounded down to nanoseconds,
+/// 750 000 packets would save 0.25 ms, the time of 188 packets. The link carries rate × time, within one packet.
 #[test]
 fn a_full_link_carries_exactly_its_rate() {
     let path = Dumbbell { rate_bit_per_s: 9_000_000_000, rtt_ms: 1, buffer_packets: 1000 };

@@ -97,8 +97,8 @@ pub struct Tally {
 }
 
 impl<S: Slots> Elements<S> {
-    /// Builds some elements of a run, with the same random numbers as in the simulator. Linux has the others.
-    /// Packets leave where Linux follows; the exit is the index of the last element crossed.
+    /// Builds some elements of a run, with the same random numbers as in the simulator. Linux's queue disciplines
+    /// are the other elements. Packets leave before each of those; the exit is the index of the last element crossed.
     ///
     /// # Errors
     /// A sentence on an invalid setting.
@@ -170,8 +170,8 @@ impl<S: Slots> Elements<S> {
         begin..self.steps.len()
     }
 
-    /// The packet with these headers, where its path begins, or where it enters `element`. Its `number` is still
-    /// open. `None` for a packet of no flow.
+    /// Makes the packet with these headers, at the beginning of its path or at `element`. The caller sets its
+    /// `number`. Returns `None` for a packet that belongs to no flow.
     pub fn packet(&self, header: &[u8], size_bytes: u32, element: Option<usize>) -> Option<Packet> {
         let (packet, destination) = read(header, size_bytes)?;
         let (flow, direction) = flow_towards(destination)?;
@@ -274,7 +274,7 @@ impl<S: Slots> Elements<S> {
         }
     }
 
-    /// Moves a packet on that has crossed the element of its step.
+    /// Moves on a packet that has crossed the element of its step.
     fn leave(&mut self, mut packet: Packet, now: Time) {
         packet.hop += 1;
         self.advance(packet, now);

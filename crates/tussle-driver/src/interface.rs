@@ -10,7 +10,7 @@ use tussle_datapath::requests::{NextLoss, number};
 use super::path::{Delivery, Path, Skb};
 
 /// Builds the path of a run from `bytes` bytes of JSON at `run`. Returns null, and reports the problem on the console, if
-/// the run makes no sense.
+/// the run is invalid.
 ///
 /// # Safety
 /// `run` points to that many bytes.

@@ -7,14 +7,14 @@ use tussle_core::{Run, Time};
 use tussle_datapath::requests::{Copies, NextLoss, Observe};
 use tussle_datapath::{Elements, Left, Loss, Slots, Tally};
 
-/// A packet of the kernel: the address of its `sk_buff`, which is nothing but a name here.
+/// A packet of the kernel: the address of its `sk_buff`, which serves as its name and is not accessed here.
 pub type Skb = usize;
 
 /// The elements between the hosts of a run.
 #[derive(Debug)]
 pub struct Path {
     elements: Elements<Skbs>,
-    /// Packets of no flow, which were dropped.
+    /// Number of packets that belong to no flow, and were dropped.
     strays: u64,
     losses: VecDeque<Loss>,
 }
@@ -115,7 +115,7 @@ impl Path {
         Ok(Path { elements, strays: 0, losses: VecDeque::new() })
     }
 
-    /// Takes a packet of a host in. Packets of no flow are dropped.
+    /// Takes in a packet that a host sent. A packet that belongs to no flow is dropped.
     pub fn enter(&mut self, skb: Skb, header: &[u8], size_bytes: u32, now_ns: u64) {
         let Some(packet) = self.elements.packet(header, size_bytes, None) else {
             self.strays += 1;

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
 
 /// Largest number of connections that have shown neither a ticket nor the code yet. A client's first bytes
-/// arrive with its connection, at any RTT. If they are lost, they come again within 2 s at an RTT of 600 ms;
-/// 250 other connections per second do not close the client's until then.
+/// arrive with its connection, at any RTT. If they are lost, they are retransmitted within 2 s at an RTT of 600 ms.
+/// Until then, 250 other connections per second do not displace that of the client.
 const MAX_WAITING: usize = 512;
 /// Largest number of such connections from one address.
 const MAX_WAITING_EACH: usize = 32;
@@ -19,9 +19,10 @@ const ATTEMPTS_EACH: u64 = 10;
 const ATTEMPTS_ALL: u64 = 200;
 /// Handshakes that all addresses may start at once.
 const ATTEMPTS_ALL_AT_ONCE: u64 = 2_000;
-/// Tokens shared by all addresses that an address has to leave for each of its recent attempts.
+/// Tokens in the bucket of all addresses that an address must leave to others for each of its recent attempts.
 const LEFT_FOR_OTHERS: u64 = 20;
-/// Largest number of recent attempts that count against an address's next one: alone, it is always admitted.
+/// Largest number of recent attempts that count against an address's next one. With this limit, an address that is alone
+/// is always admitted.
 const MAX_RECENT: u64 = 50;
 /// Time after which an address's attempt is forgotten, in s.
 const FORGOTTEN_IN_S: u64 = 10;
@@ -115,7 +116,7 @@ impl Attempts {
         self.recent_parts = (self.recent_parts + SECOND_NS).min(MAX_RECENT * SECOND_NS);
     }
 
-    /// Tokens shared by all addresses that this address has to leave.
+    /// Tokens in the bucket of all addresses that this address must leave to others.
     fn left_for_others(&self) -> u64 {
         self.recent_parts.div_ceil(SECOND_NS) * LEFT_FOR_OTHERS
     }
@@ -169,9 +170,9 @@ impl Admission {
     }
 
     /// Adds a new connection. Returns a connection that has to be closed for it, if too many wait: the oldest
-    /// of the address with most connections. Connections of clients that have joined are closed last, since
-    /// they open those of their flows, and among equals connections with a completed handshake, since only
-    /// a client that has the code completes its handshake.
+    /// of the address with most connections. Connections from addresses of joined clients are closed last, because
+    /// joined clients open connections for their flows. Among equals, connections with a completed handshake are
+    /// closed last, because only a client that has the code completes its handshake.
     pub fn add(&mut self, connection: u64, address: IpAddr, now_ns: u64) -> Option<u64> {
         let address = network_of(address);
         self.waiting.insert(connection, Waiting { address, since_ns: now_ns, has_handshake: false });
@@ -218,8 +219,8 @@ impl Admission {
         }
     }
 
-    /// Whether an address may start a handshake now. The tokens shared by all addresses are reserved for
-    /// those with few attempts: an address has to leave some for each of its recent attempts.
+    /// Whether an address may start a handshake now. The tokens in the bucket of all addresses are reserved for
+    /// those with few attempts: an address must leave some of them for each of its recent attempts.
     ///
     /// # Errors
     /// The limit of handshakes is reached: that of this address, or that of all addresses together.
@@ -289,7 +290,7 @@ impl Admission {
     }
 }
 
-/// Takes one off a count, and the entry away at 0.
+/// Decrements a count, and removes its entry at 0.
 fn decrement(mut entry: OccupiedEntry<'_, IpAddr, usize>) {
     *entry.get_mut() -= 1;
     if *entry.get() == 0 {
@@ -348,7 +349,7 @@ mod tests {
         assert_eq!(admission.add(513, attacker(0), 513), Some(1));
     }
 
-    /// The first bytes of the client are lost. They come again after an RTO of RTT + 2 RTT = 1.8 s.
+    /// The first bytes of the client are lost. They are retransmitted after an RTO of RTT + 2 RTT = 1.8 s.
     #[test]
     fn a_client_on_a_long_path_that_loses_its_first_bytes_is_not_shut_out() {
         let mut admission = Admission::new(0);

@@ -34,7 +34,10 @@ QUANTITIES = (
     Quantity("rtt_p95_ms", "95th percentile of the RTT of the last flow", "relative"),
     Quantity("queue_packets", "mean queue", "relative", 1),
     Quantity(
-        "first_loss_s", "from the start of the last flow to its first recovery or timeout", "relative", 0.01
+        "first_loss_s",
+        "time from the start of the last flow to its first recovery or timeout",
+        "relative",
+        0.01,
     ),
     Quantity(
         "sawtooth_period_s",
@@ -44,7 +47,7 @@ QUANTITIES = (
     ),
     Quantity(
         "sawtooth_amplitude_packets",
-        "mean fall of its window from a recovery's start to ssthresh",
+        "mean fall of the last flow's window from the start of a recovery to ssthresh",
         "relative",
         1,
     ),

@@ -9,7 +9,7 @@ from tussle.errors import argument
 from tussle.metrics import REGISTRY, axis_columns
 from tussle.metrics.coexistence import REMEDIES, UNCLEAR
 from tussle.metrics.steadiness import note_on_steadiness
-from tussle.statistics import repeated_in_vain
+from tussle.statistics import repetitions_are_identical
 
 _MOST_PAIRS_NAMED = 6
 _MOST_RUNS_NAMED = 40
@@ -18,7 +18,7 @@ _MOST_RUNS_NAMED = 40
 def note_on_repetitions(dataset: Dataset) -> str:
     """Return a note if another number of repetitions would be better, else an empty text."""
     random_parts = dataset.scenario.random_parts()
-    if repeated_in_vain(dataset):
+    if repetitions_are_identical(dataset):
         if random_parts:
             return (
                 "all repetitions of a point have the same results: randomness does not matter here, and "

@@ -100,7 +100,7 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 def main() -> None:
     """Run the command; an error that the user can correct ends it with a message and status 2."""
-    # The shell may have closed them (`>&-`).
+    # The shell may have closed the standard output or the standard error (`>&-`).
     sys.stdout = sys.stdout or nowhere()
     sys.stderr = sys.stderr or nowhere()
     # SIGTERM does what Ctrl-C does: finished runs are kept, and workers end.

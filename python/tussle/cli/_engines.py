@@ -87,7 +87,7 @@ HostsFile = Annotated[
     typer.Option(
         "--hosts",
         metavar="FILE",
-        help="The machines of the engine hosts, and which of them send: a TOML file.",
+        help="The machines of the engine `hosts`, and which of them send: a TOML file.",
     ),
 ]
 Modules = Annotated[

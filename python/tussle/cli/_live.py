@@ -13,7 +13,7 @@ from rich.text import Text
 _UNITS = ("", "k", "M", "G", "T")
 _STEP = 1000
 _LEAST_OF_STEP = 999.5
-_A_SECOND = 4
+_UPDATES_PER_S = 4
 """Updates of the terminal per second."""
 
 
@@ -22,7 +22,7 @@ class _Moving:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._live = Live(console=console, refresh_per_second=_A_SECOND, transient=True)
+        self._live = Live(console=console, refresh_per_second=_UPDATES_PER_S, transient=True)
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -64,9 +64,9 @@ class LiveLine(_Moving):
 
 
 def _table(live: Mapping[str, Any]) -> Table | Text:
-    strangers = f"; connections refused: {live['refused']}" if live["refused"] else ""
+    refused = f"; connections refused: {live['refused']}" if live["refused"] else ""
     if not live["clients"]:
-        return Text(f"{live['time_s']:.0f} s: no clients{strangers}")
+        return Text(f"{live['time_s']:.0f} s: no clients{refused}")
     numbers = [
         Column(title, justify="right", no_wrap=True)
         for title in ("goodput", "total", "RTT\nms", "probe\nms", "retr.")
@@ -89,7 +89,7 @@ def _table(live: Mapping[str, Any]) -> Table | Text:
     together = sum(each["rate_bit_per_s"] for each in live["clients"])
     several = len(live["clients"]) > 1
     words = f"{len(live['clients'])} clients: {rate_in_words(together)} in total" if several else "one client"
-    table.caption = f"{live['time_s']:.0f} s: {words}{strangers}"
+    table.caption = f"{live['time_s']:.0f} s: {words}{refused}"
     table.caption_justify = "left"
     return table
 

@@ -62,7 +62,7 @@ def export(
             "--output",
             "-o",
             metavar="FILE",
-            help="The file.",
+            help="The file to write.",
             show_default="the name of what is exported, with the suffix of the format",
         ),
     ] = None,

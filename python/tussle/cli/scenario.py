@@ -46,8 +46,8 @@ def _repetitions(scenario: Scenario, repetitions: int) -> str:
     """Return the number of repetitions and the random parts; an empty text for one run without randomness."""
     parts = scenario.random_parts()
     if not parts:
-        in_vain = "all identical, because nothing is random; leave repetitions out"
-        return "" if repetitions == 1 else f"{repetitions}, {in_vain}"
+        identical = "all identical, because nothing is random; leave repetitions out"
+        return "" if repetitions == 1 else f"{repetitions}, {identical}"
     more = f" and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""
     return f"{repetitions}; random parts: {', '.join(parts[:_MOST_NAMED])}{more}"
 

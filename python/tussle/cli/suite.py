@@ -108,7 +108,7 @@ def suite(
 ) -> None:
     """Test an algorithm against the criteria of a document, and give a verdict on each.
 
-    The exit status is 1 when a criterion fails, 2 for bad input, else 0: criteria to look at do not fail.
+    The exit status is 1 when a criterion fails, 2 for bad input, else 0: the verdict look is no failure.
     """
     from tussle.catalog import catalog
     from tussle.suites import Suite, candidate_of

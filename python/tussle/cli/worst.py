@@ -87,7 +87,7 @@ def worst(
 ) -> None:
     """Search for the scenario in which an algorithm does worst, or harms another most.
 
-    The case is shrunk to the simplest scenario that still shows it, and compared with Reno and CUBIC.
+    The case is shrunk to the simplest scenario that is still as bad, and compared with Reno and CUBIC.
     """
     from tussle.worst import Request, check_algorithm
     from tussle.worst import objective as objective_of

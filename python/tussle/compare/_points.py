@@ -75,7 +75,7 @@ def match(first: Side, second: Side) -> Matched:
             f"second {_named(theirs)}; compare datasets whose axes have the same values"
         )
     left_over = [
-        f"not the same: only {side.name} has {_named(label for label in points if label not in common)}"
+        f"not in both: only {side.name} has {_named(label for label in points if label not in common)}"
         for side, points in ((first, mine), (second, theirs))
         if points.keys() - common.keys()
     ]

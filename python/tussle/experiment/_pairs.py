@@ -91,7 +91,7 @@ def pairs(
     chosen = made.with_settings(changed)
     if duration is not None or "duration" in changed:
         return Pairs(chosen, "" if stagger or "flows.1.start" in changed else start.reason)
-    # Flows on the path of the slower one need the longest to converge.
+    # The flow with the longest round-trip time takes the longest to converge.
     slowest = {"path.rtt": max(rtts, key=_rtt_ns)} if rtts else {}
     suited = chosen_duration(chosen.with_settings(slowest) if slowest else chosen)
     return Pairs(chosen.with_settings(suited.settings | changed), suited.reason)

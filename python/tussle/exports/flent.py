@@ -36,7 +36,7 @@ def write_flent(series: FlowSeries, path: Path) -> None:
 def read_flent(path: Path | str) -> FlowSeries:
     """Read a flow of a `.flent.gz`: its series `TCP upload` or `TCP download`, and the RTT beside it.
 
-    Raises TussleError when the file is not that.
+    Raises TussleError when the file is not such a file.
     """
     path = Path(path)
     with understood(path, "flent"):

@@ -45,7 +45,7 @@ class Shades:
 def cell_table(tables: Tables) -> pl.DataFrame:
     """Return one row a pair: `pairs`, then `share, first_mbit_per_s, second_mbit_per_s` and the verdict.
 
-    The numbers are medians over the repetitions: mean goodputs of a flow of each side, and x1 / (x1 + x2) of
+    The numbers are medians over the repetitions: mean goodputs per flow of each side, and x1 / (x1 + x2) of
     these.
     """
     first, second = pl.col("first_bit_per_s"), pl.col("second_bit_per_s")

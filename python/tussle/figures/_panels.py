@@ -76,7 +76,7 @@ def _titled(chart: Chart, title: alt.TitleParams) -> Chart:
 
 
 def _columns(panels: int) -> int:
-    """Keep the shape of squares of panels (a matrix of 2, 3 or 4 algorithms)."""
+    """Return the number of columns: n for n² panels (all pairs of n algorithms), else as many as fit."""
     side = round(panels**0.5)
     return side if side * side == panels else min(_COLUMNS, panels)
 

@@ -14,7 +14,7 @@ def whole_in_words(cell: Mapping[str, Any]) -> str:
     """Name what the shares of a pair are parts of; `cell` is a row of verdicts."""
     if cell["first_flows"] == cell["second_flows"] == 1:
         return "both goodputs"
-    return "both mean goodputs of a flow"
+    return "both mean goodputs per flow"
 
 
 def spread_in_words(cell: Mapping[str, Any]) -> str:

@@ -75,7 +75,7 @@ def _bars(shown: pl.DataFrame) -> list[alt.Chart]:
     goodput = alt.Tooltip("goodput_mbit_per_s", type="quantitative", title="goodput, all flows (Mbit/s)")
     tooltips = [alt.Tooltip("group", type="nominal"), alt.Tooltip("decade", type="nominal"), goodput]
     base = alt.Chart(inline(shown.drop("from_s"))).encode(x, offset, y, tooltip=tooltips)
-    # White ones behind, so that the grid does not show through the light ones.
+    # White bars are behind the others, so that the grid does not show through light colours.
     return [base.mark_bar(fill="white"), base.mark_bar().encode(colour, opacity)]
 
 

@@ -30,7 +30,7 @@ _DASH = [5, 3]
 _DASHES = ([1, 0], _DASH, [2, 2], [8, 2, 2, 2])
 """Dashes of several datasets, for readers without colours; they repeat."""
 _COLOURS = {"name": "viridis", "extent": [0.0, 0.8]}
-"""Colours of several datasets: none of an algorithm, and none too light for white."""
+"""Colours of several datasets: other than those of algorithms, and dark enough for a white page."""
 
 
 @dataclass(frozen=True)

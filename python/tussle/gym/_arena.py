@@ -95,7 +95,7 @@ class Arena:
             self._core = _core.Worlds(worlds, len(self.flows), self.action.kind, self.action.base)
         except ValueError as error:
             raise TussleError(f"action: {error}") from None
-        # Finds a scenario that no agent can live in before the first episode.
+        # Refuses a scenario without the agents' flows before the first episode.
         for point in episodes.scenario.points():
             self._missing_flows(point.resolve(0))
         self._last = np.full((agents, len(NAMES)), np.nan)
@@ -160,14 +160,14 @@ class Arena:
         return float(np.nanmax(known)) if not np.isnan(known).all() else np.nan
 
     def observe(self, measured: Measured, agents: Sequence[int]) -> npt.NDArray[np.float32]:
-        """Return what agents see: one row for each, of its row of `measured`."""
+        """Return what agents see: one row for each, computed from its row of `measured`."""
         space = self.observation.space
         return np.clip(self.observation.observe(measured, list(agents)), space.low, space.high).astype(
             np.float32
         )
 
     def rewards(self, measured: Measured, agents: Sequence[int]) -> Floats:
-        """Return the rewards of agents, of their rows of `measured`."""
+        """Return the rewards of agents, computed from their rows of `measured`."""
         return self.reward.reward(measured, list(agents))
 
     def is_done(self, world: int) -> bool:

@@ -39,7 +39,7 @@ class Action:
         """Begin an episode of one agent."""
 
     def values(self, given: Given, agents: list[int]) -> Floats:
-        """Return the value for each agent, of its actions in the rows of `given`."""
+        """Return the value for each agent, computed from its actions in the rows of `given`."""
         raise NotImplementedError
 
 

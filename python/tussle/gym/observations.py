@@ -30,7 +30,7 @@ class Observation:
         """Begin an episode of one agent."""
 
     def observe(self, measured: Measured, agents: list[int]) -> Floats:
-        """Return a row for each of these agents, of what each measured in the last interval."""
+        """Return a row for each of these agents, computed from what it measured in the last interval."""
         raise NotImplementedError
 
 

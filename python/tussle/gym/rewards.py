@@ -1,4 +1,4 @@
-"""Rewards of agents, of what they measured in an interval."""
+"""Rewards of agents, computed from what they measured in an interval."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ class Reward:
         """Begin an episode of one agent."""
 
     def reward(self, measured: Measured, agents: list[int]) -> Floats:
-        """Return the reward of each of these agents, of what each measured in the last interval."""
+        """Return the reward of each of these agents, computed from what it measured in the last interval."""
         raise NotImplementedError
 
 

@@ -182,6 +182,6 @@ class Connection:
                     sent = answer.get("sent", {})
                     rest = out.read(sent.get("samples_bytes", 0) + sent.get("events_bytes", 0))
                 except (ValueError, AttributeError):
-                    continue  # what the machine's shell greets with
+                    continue  # a greeting of the machine's shell
                 self._answers.put((arrived_ns, answer, rest))
         self._answers.put(None)

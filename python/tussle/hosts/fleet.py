@@ -43,7 +43,7 @@ class Outcome:
 
 
 class Fleet:
-    """Connections that stay open from run to run, since the agent is sent over each."""
+    """Connections that stay open from run to run, because each new one has to transfer the agent."""
 
     def __init__(self, hosts: Hosts) -> None:
         self.hosts = hosts

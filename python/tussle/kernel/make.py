@@ -61,8 +61,8 @@ class Make:
     def _call(self, *arguments: str) -> None:
         command = ["make", "ARCH=um", f"KBUILD_KCONFIG={KCONFIG}", *arguments]
         log = self.log.open("a", buffering=1, encoding="utf-8")
-        # A session of its own: no compiler outlives this process. An interrupt before the block below would
-        # leave it running, so that nothing that takes time stands between.
+        # `make` has a session of its own, so that the block below can end it with all its compilers. Nothing
+        # that takes time is before that block, because an interrupt there would leave them running.
         started = subprocess.Popen(  # noqa: S603
             command,
             cwd=self.tree,

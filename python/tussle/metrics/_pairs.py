@@ -73,7 +73,7 @@ def pair_runs(tables: Tables) -> pl.DataFrame:
     """Return the runs of two sides.
 
     `run, repetition, first, second, slice, first_flows, second_flows, first_bit_per_s, second_bit_per_s`:
-    the mean goodputs of a flow of each side. The table is empty if the dataset does not compare pairs.
+    the mean goodputs per flow of each side. The table is empty if the dataset does not compare pairs.
     """
     goodputs = (
         side_means(tables.flows.select("run", "flow", "goodput_bit_per_s").collect(), sides(tables))

@@ -38,10 +38,10 @@ def verdicts(tables: Tables) -> pl.DataFrame:
 
     `point, first, second, slice, first_flows, second_flows, runs, smaller_share, smaller_share_low,
     smaller_share_high, smaller_share_late, smaller_share_drift, verdict, reason, verdict_both_orders`.
-    `smaller_share` is min(x1, x2) / (x1 + x2) of the mean goodputs of a flow of each side, the median over
+    `smaller_share` is min(x1, x2) / (x1 + x2) of the mean goodputs per flow of each side, the median over
     the repetitions; `_low` and `_high` are its 95 % interval, or its range where runs are too few for one;
-    `_late` is the smaller share in the second half of the steady interval, `_drift` the change
-    from the first half to the second, both null without time series. `verdict` is of this order;
+    `_late` is the smaller share in the second half of the steady interval, and `_drift` is its change from
+    the first half to the second; both are null without time series. `verdict` is of this order;
     `verdict_both_orders` compares it with the point in which the same two start in the other order, and is
     null where there is none. The table is empty where the runs are not pairs.
     """

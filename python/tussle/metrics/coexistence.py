@@ -48,7 +48,7 @@ METRIC = Metric(
     "second half of the steady interval has the other verdict, or an unfair share rises by more "
     f"than {DRIFT} from the first half to the second. Where the verdict is yes in one order of "
     "start and no in the other, it depends on the order. With N flows against M, x1 and x2 are the mean "
-    "goodputs of a flow of each side: they are equal where the N flows get N / (N + M) of the goodput.",
+    "goodputs per flow of each side: they are equal where the N flows get N / (N + M) of the goodput.",
     source="threshold: fitted to the verdicts of a study of pairs, where 45/58 Mbit/s counts as fair "
     "and 41/62 does not; interval: Conover, Practical nonparametric statistics, 1999, section 3.2; "
     "margin and drift are chosen",

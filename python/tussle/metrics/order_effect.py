@@ -34,10 +34,11 @@ def compute(tables: Tables) -> pl.DataFrame:
 METRIC = Metric(
     name="order_effect",
     unit="1",
-    definition="Share of the first flow less the share of the same algorithm where it is the second flow "
-    "and the other comes first, in the same network and repetition. 0: the order does not matter; above 0: "
-    "the flow that starts first gets more. With several flows of an algorithm, x1 / (x1 + x2) of the mean "
-    "goodputs of both sides; where the sides differ in number or RTT, the effect is that of the side.",
+    definition="Share of the first flow minus the share of the same algorithm where it is the second flow "
+    "and the other one starts first, in the same network and repetition. 0: the order does not matter; above "
+    "0: the flow that starts first gets more. With several flows on a side, the share is x1 / (x1 + x2), "
+    "where x1 and x2 are the mean goodputs per flow of each side. Where the sides differ in the number of "
+    "flows or in RTT, the value also contains the effect of that difference.",
     source="the difference between the two orders of start, after RFC 5166, section 2.3.1",
     better="neither",
     per=("run",),

@@ -13,7 +13,7 @@ def cells(tables: Tables, column: Column) -> pl.DataFrame:
     """Return `run, repetition`, a column for each axis, and `value`, the cell of a table for each run."""
     found = values(tables, column)
     if column.flow == "sum":
-        # The sum of no known value is unknown, not 0.
+        # A sum with an unknown value is unknown.
         value = pl.when(pl.col("value").null_count() == 0).then(pl.col("value").sum())
     elif column.flow == "mean":
         value = pl.col("value").mean()

@@ -39,7 +39,7 @@ from tussle.report._what_if import what_if
 from tussle.scenario import Scenario
 from tussle.scenario.host_elements import routers_in_words
 from tussle.scenario.hosts import hosts_in_words
-from tussle.statistics import repeated_in_vain
+from tussle.statistics import repetitions_are_identical
 
 
 class Results(Tables, Protocol):
@@ -178,7 +178,7 @@ def _facts(dataset: Results) -> list[tuple[str, str]]:
     steady = runs.select("steady_from_s", "steady_to_s").unique()
     if len(steady) == 1:
         facts.append(("Measured", f"from {steady.item(0, 0):g} s to {steady.item(0, 1):g} s"))
-    identical = "; all repetitions are identical" if repeated_in_vain(dataset) else ""
+    identical = "; all repetitions are identical" if repetitions_are_identical(dataset) else ""
     facts.append(("Runs", _extent(runs) + identical))
     unsteady = unsteady_runs(dataset)
     if unsteady:

@@ -1,4 +1,4 @@
-"""The panel that changes one thing of a run, and simulates both in the page."""
+"""The panel that changes one setting of a run, and simulates the run with and without it in the page."""
 
 from __future__ import annotations
 

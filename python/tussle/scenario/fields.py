@@ -109,7 +109,7 @@ def _whole_milliseconds(offset_ns: object) -> str | None:
     return "give whole milliseconds" if isinstance(offset_ns, int) and offset_ns % 10**6 else None
 
 
-def _size_of_something(size: object) -> str | None:
+def _may_be_positive(size: object) -> str | None:
     return None if isinstance(size, Distribution) and size.most() else "give more than 0"
 
 
@@ -128,7 +128,7 @@ class InRun:
     """How a value of a unit is written in a run."""
 
     suffix: str
-    """The unit that the name in a run ends in."""
+    """End of the name in a run: an underscore and the unit."""
     value: Callable[[Any], Any]
     """The value in SI units."""
 
@@ -202,7 +202,7 @@ RandomTime = Annotated[
 ]
 """A distribution of times, or one time."""
 
-RandomSize = Annotated[str, _quantity(size_distribution, _size_of_something), _text_like("300 kB")]
+RandomSize = Annotated[str, _quantity(size_distribution, _may_be_positive), _text_like("300 kB")]
 """A distribution of sizes, or one size."""
 
 

@@ -167,7 +167,7 @@ class Hosts(Table):
     profile."""
     bus: Axis[Rate] | None = None
     """The rate of a bus that all packets of one host cross, in and out, such as the PCI bus of an old PC; it
-    counts IP packets, as `path.rate` does. Each flow has hosts of its own. Those that forward packets have
+    counts IP packets, as `path.rate` does. Each flow has hosts of its own. The bus of a router is
     `path.bus`. Default: none, in every profile."""
     ring: Axis[Packets] | None = None
     """The number of packets that wait for the bus; further ones are dropped (`ethtool -g`: the rings of a

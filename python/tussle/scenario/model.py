@@ -125,8 +125,9 @@ class Scenario(Table):
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Make a scenario from the tables of its file, as `tomllib` returns them.
 
-        An algorithm may also be a class. One of a notebook's cell is written into a file of the user's cache,
-        with what it uses of the notebook, and its name becomes that file and class.
+        An algorithm may also be a class. A class from a cell of a notebook is written into a file of the
+        user's cache, with the parts of the notebook that it uses; its name is then that of the file and the
+        class.
         """
         return cls.model_validate(with_classes_named(data))
 

@@ -1,8 +1,8 @@
 """Conversion of a scenario without axes to the run that an engine receives, in SI units and without defaults.
 
 The network is a dumbbell, or a chain of bottlenecks. The forward path is a flow's access link, random loss,
-elements, the bottleneck, elements, further bottlenecks and the receiver's access link. The reverse path is
-the reverse. The format of a run is in crates/tussle-core/src/run/mod.rs.
+elements, the bottleneck, elements, further bottlenecks and the receiver's access link. The reverse path has
+the corresponding parts in the opposite order. The format of a run is in crates/tussle-core/src/run/mod.rs.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ RunSteps = list[dict[str, int]]
 
 
 def read_rtt_series(file: str) -> RunSteps:
-    """Return the steps of the element `rtt_series`: what each RTT in a file is above the smallest of them.
+    """Return the steps of the element `rtt_series`: the amount by which each RTT exceeds the file's smallest.
 
     Raises RecordingError.
     """

@@ -1,6 +1,6 @@
 """Plausibility checks of a server's files.
 
-A server refuses such numbers from clients; earlier servers recorded them.
+A server refuses implausible numbers from clients. Servers of earlier versions recorded them.
 """
 
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from tussle.units import RATE, rate
 _MOST_RATE_BIT_PER_S = rate(RATE.most)
 _MOST_BYTES = 1 << 60
 _MOST_RTT_MS = 1e6
-_MOST_FIGURE = 1e16
-"""Largest plausible number: rates in bit/s are the largest of a kernel's."""
+_MOST_NUMBER = 1e16
+"""Largest plausible number. The largest numbers that a kernel reports are rates in bit/s."""
 _MOST_TIME_S = 1e10
 """Largest plausible time: a table has nanoseconds in 64 bits."""
 _AHEAD_S = 10.0
@@ -75,9 +75,9 @@ def _of_samples(samples: pl.DataFrame, flows: pl.DataFrame) -> Iterator[tuple[in
             yield flow, f"a round trip cannot take {rtt_ms / 1e3:.0f} s"
     for name, dtype in samples.schema.items():
         if dtype.is_float():
-            broken = ~pl.col(name).is_between(-_MOST_FIGURE, _MOST_FIGURE)
-            for flow, figure in _where(samples, broken, name):
-                yield flow, f"{name} cannot be {figure:g}"
+            broken = ~pl.col(name).is_between(-_MOST_NUMBER, _MOST_NUMBER)
+            for flow, number in _where(samples, broken, name):
+                yield flow, f"{name} cannot be {number:g}"
     for flow, delivered in _where(samples, pl.col("delivered_bytes") > _MOST_BYTES, "delivered_bytes"):
         yield flow, f"{delivered} bytes cannot have arrived"
     yield from _of_progress(samples)
@@ -101,7 +101,7 @@ def _of_validity(validity: pl.DataFrame) -> Iterator[tuple[int, str]]:
     for name, dtype in validity.schema.items():
         column = pl.col(name)
         if dtype.is_float():
-            most = _MOST_OFFSET_S if name in _CLOCK_COLUMNS else _MOST_FIGURE
+            most = _MOST_OFFSET_S if name in _CLOCK_COLUMNS else _MOST_NUMBER
             broken = ~column.is_between(-most, most)
         elif dtype in (pl.String, pl.Categorical) or dtype == pl.Enum:
             if name == "shortfall":

@@ -6,7 +6,7 @@ that the same data gives the same interval.
 
 from tussle.statistics._difference import Difference, paired_difference, unpaired_difference
 from tussle.statistics._estimate import CONFIDENCE, LEAST, Estimate, estimate, interval_of_median
-from tussle.statistics._repetitions import repeated_in_vain
+from tussle.statistics._repetitions import repetitions_are_identical
 from tussle.statistics._tables import estimates, pooled_estimates
 
 __all__ = [
@@ -19,6 +19,6 @@ __all__ = [
     "interval_of_median",
     "paired_difference",
     "pooled_estimates",
-    "repeated_in_vain",
+    "repetitions_are_identical",
     "unpaired_difference",
 ]

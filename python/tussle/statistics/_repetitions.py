@@ -3,7 +3,7 @@
 from tussle.metrics import Tables
 
 
-def repeated_in_vain(tables: Tables) -> bool:
+def repetitions_are_identical(tables: Tables) -> bool:
     """Return whether there are repetitions, and those of each point have identical results."""
     runs = tables.runs.select("run", "point", "repetition").collect()
     flows = tables.flows.collect().join(runs, on="run").drop("run", "repetition")

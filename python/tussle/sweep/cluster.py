@@ -27,7 +27,7 @@ _GLANCE_S = 0.1
 _WITHOUT_WORKERS_S = 600
 """Time limit for the next worker after all were lost: batch systems restart jobs."""
 _COUNT_S = 1.0
-"""Time for which a count of the workers is valid: it is a request to the scheduler."""
+"""Time for which a count of the workers is valid, because counting is a request to the scheduler."""
 _SHOWN_CHARACTERS = 16
 _FETCHED_AT_A_TIME = 8
 """Number of results fetched at a time; a result whose worker is lost meanwhile is computed anew."""
@@ -66,7 +66,7 @@ class Cluster(Executor):
         self._seen_at = time.monotonic()
 
     def require(self, needs: Needs) -> None:
-        """Raise TussleError when a worker has other facts than this machine; later ones refuse tasks."""
+        """Raise TussleError when a worker has other facts than this machine; later workers refuse tasks."""
         self._needs, self._expected = needs, needs.facts()
         try:
             answers = self._client.run(needs.facts, on_error="return")

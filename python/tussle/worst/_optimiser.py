@@ -21,14 +21,14 @@ from tussle.worst._space import Settings, Space
 BATCH = 16
 """Scenarios that are evaluated together. A fixed number, so that any number of workers finds the same."""
 _RANDOM_PART = 3
-"""One part of the budget in this many is random: to begin with, and to tell how rare the found case is."""
+"""One part of the budget in this many is random scenarios: a start, and a measure of the case's rarity."""
 _ENDS_UNTIL = 2 / 3
 """Part of the budget after which no further dimension is moved to an end."""
 _STEP = 0.25
 """Initial standard deviation of CMA-ES, where each dimension has the length 1."""
 _PATIENCE = 5
 """Generations without a worse scenario until CMA-ES restarts elsewhere."""
-_IN_VAIN = 20
+_MOST_WITHOUT_NEW = 20
 """Batches without a new scenario after which the space counts as exhausted."""
 _ENOUGH = 1e-9
 
@@ -106,13 +106,13 @@ class Optimiser:
 
     def _climb(self, rng: np.random.Generator) -> None:
         """Run CMA-ES from one place after another, until the budget or the space is exhausted."""
-        in_vain = 0
+        without_new = 0
         for number, start in enumerate(self._starts(rng)):
             before = len(self.trials)
             if not self._improve(start, np.random.default_rng([self.seed, number])):
                 return
-            in_vain = 0 if len(self.trials) > before else in_vain + 1
-            if in_vain >= _IN_VAIN:
+            without_new = 0 if len(self.trials) > before else without_new + 1
+            if without_new >= _MOST_WITHOUT_NEW:
                 return
 
     def _remembered(self, stage: str, places: np.ndarray) -> list[float] | None:

@@ -24,7 +24,7 @@ _SCALES = ("linear", "log", "square")
 _DIGITS = 2
 """Significant digits of values: a scenario with 37 Mbit/s is easier to read than one with 36.8194."""
 _NOTHING = 100
-"""Values of a range that begins at 0 are 0 below this part of it."""
+"""Divisor of the end of a range that begins at 0: smaller values are 0."""
 _NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(.*?)\s*")
 _OF_A_FLOW = re.compile(r"flows\.(\d+)\..+")
 
@@ -284,9 +284,8 @@ def _without_empty(value: Any) -> Any:
 def load_space(within: Path | None, flow_tables: int) -> Space:
     """Return the default space with the keys of a file in place of its own.
 
-    `flow_tables` is the number of tables of flows; the default's keys of further ones are left out. Raises
-    TussleError when the file cannot be read, a range is invalid, or nothing
-    varies.
+    `flow_tables` is the number of tables of flows; keys of further tables in the default space are left out.
+    Raises TussleError when the file cannot be read, a range is invalid, or nothing varies.
     """
     text = files("tussle.worst").joinpath("default.toml").read_text("utf-8")
     flat = {

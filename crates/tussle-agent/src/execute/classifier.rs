@@ -18,8 +18,8 @@ use crate::sys::{self, Word};
 /// whose address the kernel writes into this instruction (`BPF_PSEUDO_MAP_VALUE`).
 const MEMORY_TO_R6: [u8; 2] = [0x18, 0x26];
 
-/// Adds the queue discipline for programs to a device of this thread's namespace. Linux empties the queue of a device to
-/// which it is added during a run.
+/// Adds the queue discipline for programs to a device of this thread's namespace. It must be there before
+/// the run, because adding it empties the queue of the device.
 pub(super) fn prepare(device: &str) -> anyhow::Result<()> {
     let index = i32::try_from(index(device)?)?;
     Netlink::open()?.replace(clsact(index)).with_context(|| format!("preparing {device} for programs"))

@@ -1,4 +1,4 @@
-//! The simulator's elements of a run, wherever they are.
+//! The simulator's elements of a run, between TUN devices or in the guest's kernel.
 
 use tussle_core::net::path::LinkView;
 use tussle_datapath::{Loss, Tally};

@@ -18,9 +18,9 @@ const BUFFER_KIB: u32 = 16 * 1024;
 const PAGE_BYTES: usize = 4096;
 /// Size of a page's header: time of the first record, and number of bytes that follow.
 const PAGE_HEADER_BYTES: usize = 16;
-/// Flag in that number: records were lost before this page.
+/// Flag in the number of bytes of a page: records were lost before this page.
 const MISSED: u64 = 1 << 31;
-/// Mask of the number itself.
+/// Mask of the number of bytes of a page, without its flags.
 const COMMITTED: u64 = 0x00ff_ffff;
 const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;

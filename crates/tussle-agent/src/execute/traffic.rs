@@ -46,9 +46,9 @@ const SEND_BUFFER_BYTES: usize = 1 << 29;
 static CHUNK: [u8; 64 * 1024] = [0; 64 * 1024];
 /// Chunks in one call: the kernel's limit for a vector.
 const CHUNKS: usize = 1024;
-/// Limit of unsent bytes below which a writer is woken: some packets more than one ACK can release.
+/// Limit of unsent bytes below which a writer is woken: somewhat more than one ACK can release.
 const UNSENT_BYTES: i32 = 256 * 1024;
-/// Connections that wait to be accepted, unrelated ones included.
+/// Largest number of connections that wait to be accepted, unrelated ones included.
 const BACKLOG: i32 = 16;
 /// Unread bytes at which the reader is woken.
 const READ_BYTES: i32 = 1 << 20;

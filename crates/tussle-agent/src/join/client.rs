@@ -29,7 +29,8 @@ const FIRST_FLOW: u64 = 3;
 /// Number of instants between two messages with rows, and between two status lines.
 const REPORT_INSTANTS: u32 = 5;
 const SECOND_NS: f64 = 1e9;
-/// Longest patience that a client accepts from a server: one hour.
+/// Longest patience of a server that a client accepts, one hour. The patience is the time of silence after which one end
+/// takes the other for lost.
 const LONGEST_PATIENCE_NS: u64 = 3600 * 1_000_000_000;
 /// Largest number of bytes from the server: at once, and per second. A keep-alive has some 20 bytes, and
 /// comes every 2 s.

@@ -15,15 +15,15 @@ use crate::validity::{HostLoad, Validity};
 
 /// Size of the data to write: random bytes, which no tunnel or modem can compress.
 const CHUNK_BYTES: usize = 256 * 1024;
-/// Limit of unsent bytes below which a writer is woken: some packets more than one ACK can release.
+/// Limit of unsent bytes below which a writer is woken: somewhat more than one ACK can release.
 const UNSENT_BYTES: i32 = 256 * 1024;
 /// Largest number of bytes read or written in one turn, so that other flows have their turns.
 const TURN_BYTES: usize = 4 << 20;
 /// Offset of `tcpi_total_rto` in `struct tcp_info`, behind `tcpi_rehash`, since Linux 6.7.
 const TOTAL_RTO_AT: usize = 240;
 
-/// Load of the host before it is known, at the end.
-const NOT_YET: HostLoad = HostLoad { cpu_share: 0.0, timer_slip_p99_ms: 0.0, timer_slip_max_ms: 0.0 };
+/// Placeholder for the load of the host, which is known only at the end.
+const UNKNOWN_LOAD: HostLoad = HostLoad { cpu_share: 0.0, timer_slip_p99_ms: 0.0, timer_slip_max_ms: 0.0 };
 
 /// Buffers that all flows of a process share.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl Flow {
     pub(super) fn over(socket: TcpStream, role: Role) -> anyhow::Result<Flow> {
         socket.set_nonblocking(true).context("a flow")?;
         sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, UNSENT_BYTES)?;
-        let validity = Validity::of(&socket, NOT_YET)?;
+        let validity = Validity::of(&socket, UNKNOWN_LOAD)?;
         Ok(Flow { socket, role, moved_bytes: 0, has_stopped: false, validity })
     }
 

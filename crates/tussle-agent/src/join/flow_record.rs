@@ -1,4 +1,4 @@
-//! Record of a flow: the server's own observations, which count, and its client's claims beside them.
+//! Record of a flow: the server's own observations, from which its results come, and the claims of its client.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub(super) struct FlowRecord {
     pub(super) sender_validity: Option<Validity>,
     pub(super) receiver_validity: Option<Validity>,
     pending: BTreeMap<u32, Pending>,
-    /// Whether nothing more will be reported of the flow.
+    /// Whether no further reports about the flow will come.
     is_closed: bool,
     /// Latest instants: written as a row or discarded, observed by this end, and claimed by the client.
     written_at: Option<u32>,
@@ -208,7 +208,7 @@ impl FlowRecord {
         Some(self.pending.entry(instant).or_default())
     }
 
-    /// Closes the record of a client that is gone. If the client is lost, so is the flow, unless all its
+    /// Closes the record of a flow whose client is gone. If the client is lost, so is the flow, unless all its
     /// bytes have arrived.
     pub(super) fn close(&mut self, reason: EndReason, bytes: Option<u64>) {
         self.is_closed = true;
@@ -325,7 +325,7 @@ mod tests {
         row(instant, sender(packets))
     }
 
-    fn look_received(flow: &mut FlowRecord, instant: u32, bytes: u64) {
+    fn observe_received(flow: &mut FlowRecord, instant: u32, bytes: u64) {
         flow.add_observation(instant, Observation::Receiver { bytes, packets: 1 }, bytes);
     }
 
@@ -339,20 +339,20 @@ mod tests {
     #[test]
     fn a_row_combines_both_ends_at_one_instant() {
         let mut flow = upload();
-        look_received(&mut flow, 1, 10);
-        look_received(&mut flow, 2, 20);
+        observe_received(&mut flow, 1, 10);
+        observe_received(&mut flow, 2, 20);
         (1..=3).for_each(|instant| flow.add_claim(sent(instant, 1)));
         assert_eq!(rows(&mut flow, 3), [(1, 10), (2, 20)]);
-        look_received(&mut flow, 3, 30);
+        observe_received(&mut flow, 3, 30);
         assert_eq!(rows(&mut flow, 4), [(3, 30)]);
     }
 
     #[test]
     fn a_late_claim_counts_but_makes_no_row() {
         let mut flow = upload();
-        look_received(&mut flow, 5, 50);
+        observe_received(&mut flow, 5, 50);
         flow.add_claim(sent(5, 5));
-        look_received(&mut flow, 6, 60);
+        observe_received(&mut flow, 6, 60);
         assert_eq!(rows(&mut flow, 6), [(5, 50)]);
         flow.add_claim(sent(4, 7));
         assert_eq!(rows(&mut flow, 6), []);
@@ -363,7 +363,7 @@ mod tests {
     fn at_the_end_the_senders_last_row_has_all_received_bytes() {
         let mut flow = upload();
         flow.add_claim(sent(1, 1));
-        look_received(&mut flow, 2, 20);
+        observe_received(&mut flow, 2, 20);
         flow.add_claim(sent(3, 3));
         assert_eq!(rows(&mut flow, 3), []);
         flow.close(EndReason::Stopped, None);
@@ -433,7 +433,7 @@ mod tests {
         let mut flow = upload();
         (0..10_000).for_each(|instant| flow.add_claim(sent(instant, 1)));
         assert_eq!(flow.pending.len(), MAX_AHEAD as usize);
-        (0..10_000).for_each(|instant| look_received(&mut flow, instant, 1));
+        (0..10_000).for_each(|instant| observe_received(&mut flow, instant, 1));
         assert_eq!(flow.pending.len(), MAX_PENDING);
         assert_eq!(flow.pending.values().filter(|each| each.sender.is_some()).count(), 0);
         (0..5_000).for_each(|instant| flow.add_claim(sent(instant, 1)));
@@ -445,7 +445,7 @@ mod tests {
         for direction in [Direction::ToServer, Direction::ToClient] {
             let mut flow = flow(direction);
             (1..40).for_each(|instant| flow.add_claim(row(instant, Observation::Probe(1))));
-            (1..1_000).for_each(|instant| look_received(&mut flow, instant, 1));
+            (1..1_000).for_each(|instant| observe_received(&mut flow, instant, 1));
             flow.close(EndReason::Lost, None);
             while flow.next_row(1_000).is_some() {}
             assert!(flow.pending.is_empty());
@@ -458,7 +458,7 @@ mod tests {
     fn a_flow_of_a_lost_client_is_lost_unless_it_is_complete() {
         let ended = |reason, bytes| {
             let mut flow = upload();
-            look_received(&mut flow, 1, 100);
+            observe_received(&mut flow, 1, 100);
             flow.end = Some(End { at_ns: 1, reason: EndReason::Stopped });
             flow.close(reason, bytes);
             flow.end.map(|end| end.reason)

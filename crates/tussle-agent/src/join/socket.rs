@@ -33,7 +33,7 @@ pub(super) fn connect(to: SocketAddr, algorithm: Option<&str>) -> anyhow::Result
             bail!("{to}: nothing listens at this address; is `tussle serve` running?")
         }
         Err(Errno::EINPROGRESS | Errno::ETIMEDOUT) => {
-            bail!("{to}: no answer; check the address, and that no firewall is between")
+            bail!("{to}: no answer; check the address, and that no firewall blocks the connection")
         }
         Err(problem) => bail!("{to}: {}; check the address and the network", problem.desc()),
     }

@@ -367,7 +367,7 @@ fn check_directions(run: &Run) -> Result<(), Refusal> {
         let times = |flow: &FlowSpec| crosses(&flow.forward) + crosses(&flow.reverse);
         if run.flows.iter().any(|flow| times(flow) > 1) {
             let problem = format!(
-                "packets cross {} twice or in both directions, as they cross a host; give --network driver",
+                "packets cross {} twice or in both directions, like the bus of a host; give --network driver",
                 element.name
             );
             return Err(Refusal::new(format!("elements.{index}"), problem));

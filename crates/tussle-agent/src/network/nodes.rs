@@ -10,7 +10,7 @@ use tussle_core::Run;
 pub(crate) struct Nodes {
     elements: HashMap<String, usize>,
     flows: usize,
-    /// Node of each end: entries and exits of elements in turn, then senders and receivers in turn.
+    /// Node of each end: entry and exit of each element, then sender and receiver of each flow.
     of_end: Vec<usize>,
     count: usize,
 }

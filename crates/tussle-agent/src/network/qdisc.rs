@@ -175,7 +175,7 @@ fn sfq(spec: &SfqSpec) -> Result<String, String> {
 /// queue, regardless of its hosts.
 fn cake(rate_bit_per_s: u64, spec: &CakeSpec) -> Result<Qdisc, String> {
     if spec.limit_packets.or(spec.limit_bytes).is_some() {
-        return Err("limit: Linux's cake limits memory, not what waits; leave it to cake".to_owned());
+        return Err("limit: Linux's cake limits memory, not packets or bytes; leave it out".to_owned());
     }
     if spec.target_ns != spec.interval_ns / CAKE_TARGETS {
         let target = micros(spec.interval_ns / CAKE_TARGETS);
@@ -199,7 +199,10 @@ fn red(spec: &RedSpec, rate_bit_per_s: u64) -> Result<String, String> {
     let halvings = (-spec.weight.log2()).round();
     if (spec.weight * halvings.exp2() - 1.0).abs() > WEIGHT_TOLERANCE {
         let (below, above) = ((-halvings.ceil()).exp2(), (1.0 - halvings).exp2());
-        return Err(format!("weight: {}; Linux takes powers of two, as {below} or {above}", spec.weight));
+        return Err(format!(
+            "weight: {}; Linux takes powers of two, such as {below} or {above}",
+            spec.weight
+        ));
     }
     let burst = burst_of(spec.min_packets, halvings).ok_or_else(|| {
         format!("weight: no burst of `tc` gives {} with min_packets {}", spec.weight, spec.min_packets)

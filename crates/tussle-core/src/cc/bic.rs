@@ -18,7 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
             default: 1,
             min: 0,
             max: 1,
-            meaning: "1: fast convergence: release more window if the window of the loss fell",
+            meaning: "1: fast convergence: aim below the window of a loss that is smaller than that of the loss before",
         },
         Parameter {
             name: "max_increment",
@@ -194,7 +194,7 @@ impl CongestionControl for Bic {
         }
     }
 
-    /// Remembers a lower `w_max` if the window of the loss fell. (Paper: fast convergence.)
+    /// Sets `w_max` below the window of a loss that is smaller than that of the loss before. (Paper: fast convergence.)
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         let Settings { fast_convergence, low_window, beta, .. } = self.settings;
         self.search.w_max = if control.cwnd < self.search.w_max && fast_convergence {

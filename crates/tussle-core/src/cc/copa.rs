@@ -3,8 +3,8 @@
 //! empties every few round trips. A queue that never empties belongs to other flows, and δ falls to compete.
 //! Source: Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI
 //! 2018 (the corrected edition), 2 to 2.2. Choices that the paper leaves open: a step is at most the window
-//! in a round trip, which bounds v; a v of the other direction falls to 1 at once; the window grows only
-//! while it is the limit; slow start doubles ACK by ACK and returns after a timeout. Departs: see
+//! in a round trip, which bounds v; v falls to 1 as soon as the direction changes; the window grows only
+//! while it is the limit; slow start doubles the window ACK by ACK, and returns after a timeout. Departs: see
 //! docs/deviations/copa.toml.
 
 use std::cmp::Reverse;
@@ -41,9 +41,9 @@ pub(super) const ENTRY: Entry = Entry {
 
 /// Smallest window, in packets.
 const CWND_MIN: u32 = 2;
-/// Window of the smallest RTT. (Paper, 2: `RTTmin`.)
+/// Time over which the smallest RTT is taken. (Paper, 2: `RTTmin`.)
 const RTT_MIN_WINDOW: Time = Time::from_secs(10);
-/// Round trips of the largest RTT. (Paper, 2.2.)
+/// Round trips over which the largest RTT is taken. (Paper, 2.2.)
 const RTT_MAX_ROUNDS: u64 = 4;
 /// Round trips without a nearly empty queue after which other flows are assumed to fill it. (Paper, 2.2.)
 const EMPTY_ROUNDS: u64 = 5;
@@ -100,7 +100,7 @@ enum Direction {
 /// A round trip, which ends when a packet sent after its start is acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
-    /// `flow.delivered` at the start. Packet numbers would wait for the repair of losses.
+    /// `flow.delivered` at the start. A round trip by packet numbers would not end before losses are repaired.
     delivered: u32,
     /// Window at the start, in parts of a packet.
     window: i64,
@@ -112,7 +112,7 @@ struct Round {
 #[derive(Clone, Copy, Debug)]
 struct Rtts {
     min: WindowedMax<Reverse<u32>>,
-    /// Smallest RTT of half a smoothed RTT, so that late ACKs do not count. (Paper: `RTTstanding`.)
+    /// Smallest RTT in the last half of a smoothed RTT, so that late ACKs do not count. (Paper: `RTTstanding`.)
     standing: WindowedMax<Reverse<u32>>,
     max: WindowedMax<u32>,
 }

@@ -19,7 +19,7 @@ pub(super) const ENTRY: Entry = Entry {
             default: 1,
             min: 0,
             max: 1,
-            meaning: "1: fast convergence: release more window if the window of the loss fell",
+            meaning: "1: fast convergence: aim below the window of a loss that is smaller than that of the loss before",
         },
         Parameter {
             name: "beta",
@@ -288,7 +288,7 @@ impl CongestionControl for Cubic {
         }
     }
 
-    /// Remembers a lower `w_max` if the window of the loss fell, so that a new flow finds room.
+    /// Sets `w_max` below the window of this loss if the window of the last loss was larger, so that a new flow finds room.
     /// [RFC 9438, 4.7](https://www.rfc-editor.org/rfc/rfc9438#section-4.7)
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         self.epoch = None;

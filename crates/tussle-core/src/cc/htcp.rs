@@ -1,5 +1,5 @@
-//! H-TCP: the window grows faster the longer ago the last loss is, whatever its size; after a loss it keeps
-//! enough to fill the link while the queue drains. Source: Leith and Shorten, "H-TCP: TCP for High-speed and
+//! H-TCP: the window grows faster the longer ago the last loss is, whatever its size; after a loss it
+//! keeps enough packets to fill the link while the queue drains. Source: Leith and Shorten, "H-TCP: TCP for High-speed and
 //! Long-distance Networks", 2nd International Workshop on Protocols for Fast Long-Distance Networks, 2004;
 //! draft-leith-tcp-htcp-06. Agrees with: Linux 6.1 `htcp`, which takes whole multiples of Reno's growth and
 //! counts RTTs in timer ticks. Departs: see docs/deviations/htcp.toml (2 entries).
@@ -61,7 +61,8 @@ struct Htcp {
     rtt_max: u32,
     /// Ticks a second.
     hz: u32,
-    /// Tick of the last congestion: the start of the last recovery, then its end; the start of the connection before any.
+    /// Tick of the last congestion: the start of the last recovery, and later its end. Before the first recovery it is the
+    /// start of the connection.
     congestion_at: u32,
     /// Value of `congestion_at` to restore if the current recovery is spurious.
     congestion_before: Option<u32>,
@@ -88,7 +89,7 @@ struct Bandwidth {
     now: u64,
     /// Largest `now` since the last loss.
     max: u64,
-    /// `max` of the loss before. (Paper: B⁻.)
+    /// Value of `max` at the loss before. (Paper: B⁻.)
     max_before: u64,
 }
 
@@ -481,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_is_as_ever() {
+    fn slow_start_is_that_of_reno() {
         let mut control = Control::new(20, INFINITE_SSTHRESH);
         htcp(&[]).on_ack(&Ack { delivered: 2, ..Ack::default() }, &at_ms(0), &mut control);
         assert_eq!((control.cwnd, control.credit), (22, 0));

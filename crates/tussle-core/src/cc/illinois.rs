@@ -303,7 +303,7 @@ mod tests {
         assert_eq!([1_000, 11_000, 51_000, 100_000].map(alpha_at), [1280, 297, 73, 38]);
     }
 
-    /// Convex: it loses more in the first tenth of the delay than in all the rest.
+    /// α is convex: it falls by more in the first tenth of the delay than in all the rest.
     #[test]
     fn alpha_shrinks_as_the_queue_fills() {
         let alphas: Vec<_> = (1..=100).map(|ms| alpha_at(ms * 1000)).collect();
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_timeout_vegas_is_reno_until_the_next_round_trip() {
+    fn after_a_timeout_illinois_is_reno_until_the_next_round_trip() {
         let mut illinois = seen();
         after_round(&mut illinois, 51_000);
         illinois.on_state(State::Recovery, &flow(), &mut Control::default());
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_is_as_ever() {
+    fn slow_start_is_that_of_reno() {
         let mut control = Control::new(20, INFINITE_SSTHRESH);
         illinois().on_ack(&Ack { delivered: 2, ..Ack::default() }, &flow(), &mut control);
         assert_eq!((control.cwnd, control.credit), (22, 0));

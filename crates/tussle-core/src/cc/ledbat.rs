@@ -70,7 +70,7 @@ struct Ledbat {
     current_filter: usize,
     allowed_increase: u32,
     /// First measured delay, which contains the unknown offset between the clocks of the hosts. All other
-    /// delays are relative to it, so that no comparison meets the wrap of the 32 bits.
+    /// delays are relative to it, so that comparisons do not depend on where the 32 bits wrap.
     origin_ms: Option<u32>,
     /// Smallest delay of each minute, in ms, the newest last. (RFC: `base_delays`.)
     base_delays: VecDeque<i32>,

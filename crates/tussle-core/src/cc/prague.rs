@@ -1,8 +1,8 @@
-//! Prague: DCTCP for the Internet. The window falls by half the fraction of marked packets and grows for the
-//! others. The window has a fractional part, packets are paced, and flows with short RTTs behave as if their
+//! Prague: DCTCP for the Internet. The window falls by half the fraction of marked packets and grows with
+//! unmarked ones. The window has a fractional part, packets are paced, and flows with short RTTs behave as if their
 //! RTT were 25 ms, so that they do not starve flows with long ones. Source: De Schepper, Tilmans, Briscoe and
 //! Goel, draft-briscoe-iccrg-prague-congestion-control-04, July 2024, 2.3 and 2.4. Choices that the draft
-//! leaves open: before a flow has lasted 500 round trips its virtual RTT is its own, for the average, the
+//! leaves open: before a flow has lasted 500 round trips its virtual RTT is its RTT, for the average, the
 //! reductions and the growth; growth stops during recovery; in recovery the window follows the data in flight
 //! down to half. Departs: see docs/deviations/prague.toml.
 
@@ -131,7 +131,7 @@ impl Prague {
     }
 
     /// Grows by one packet per round trip, and by less if the RTT is shorter than the virtual one: by the
-    /// square of the ratio, because a virtual RTT has more round trips but only one reduction. (Draft, 2.4.3
+    /// square of the ratio, because a virtual RTT contains several round trips but only one reduction. (Draft, 2.4.3
     /// and 2.4.4.)
     fn grow(&mut self, delivered: u32, flow: &Flow, control: &mut Control) {
         let (rtt_us, virtual_us) = self.rtts_us(flow);

@@ -22,7 +22,7 @@ const HALVES: u32 = 2;
 const BETA: u32 = 3 * HALVES;
 /// Placeholder for no measured RTT; longer than any RTT.
 const NO_RTT_US: u32 = 0x7fff_ffff;
-/// RTT samples below which all may come from delayed ACKs.
+/// Number of RTT samples from which on at least one did not come from a delayed ACK.
 const MIN_SAMPLES: u16 = 3;
 /// Smallest window, in packets.
 const CWND_MIN: u32 = 2;

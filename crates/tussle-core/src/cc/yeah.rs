@@ -1,6 +1,6 @@
 //! YeAH ("Yet Another Highspeed" TCP): grow fast while the queue is short; otherwise grow like Reno and drain
 //! this flow's packets from the queue. Source: Baiocchi, Castellani and Vacirca, "YeAH-TCP: Yet Another
-//! Highspeed TCP", PFLDnet, 2007. Agrees with: Linux 6.1 `yeah`, which measures with its Vegas, grows by
+//! Highspeed TCP", PFLDnet, 2007. Agrees with: Linux 6.1 `yeah`, which measures as Linux's Vegas, grows by
 //! 1/100 of the window where the paper uses Scalable TCP, and takes the smallest RTT of a round trip for the
 //! paper's. Departs: nowhere known.
 

@@ -149,8 +149,8 @@ impl Flags {
     pub const CORRUPT: Flags = Flags(8);
     /// The packet is lost on its link; it is dropped at the end of the link.
     pub(crate) const LOST: Flags = Flags(16);
-    /// Push: the application wrote no more for now, or a burst of several packets ends, which are not merged with later ones.
-    /// Set by senders with a send buffer or with offloads.
+    /// Push: the application has not written more yet, or the packet is the last of a burst. Later packets are not merged
+    /// with it. Set by senders with a send buffer or with offloads.
     pub(crate) const PSH: Flags = Flags(32);
 
     /// Whether all of `flags` are set.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::words;
-use super::{Expect, Host, MAX_MS, MSS_BYTES, Role, Script, ScriptError, Standing, Step, Transmission};
+use super::{Expect, Host, MAX_MS, MSS_BYTES, Role, Script, ScriptError, SenderState, Step, Transmission};
 use crate::Time;
 use crate::net::packet::{Ecn, Flags, Kind, Packet, Sacks, header_bytes, timestamp_ms};
 use crate::tcp::State;
@@ -26,9 +26,9 @@ pub fn check(script: &Script, host: &mut impl Host) -> Result<(), ScriptError> {
 fn times(script: &Script) -> Result<Vec<Time>, ScriptError> {
     let mut times = Vec::new();
     for (index, step) in script.steps.iter().enumerate() {
-        let nonsense = |problem: String| ScriptError::Nonsense(format!("step {index}: {problem}"));
+        let invalid = |problem: String| ScriptError::Invalid(format!("step {index}: {problem}"));
         if let Some(problem) = problem(script.role, step) {
-            return Err(nonsense(problem));
+            return Err(invalid(problem));
         }
         for ranges in [&step.sends, &step.data] {
             words::each(index, ranges)?;
@@ -37,10 +37,10 @@ fn times(script: &Script) -> Result<Vec<Time>, ScriptError> {
             words::range(index, text)?;
         }
         step.acks.iter().try_for_each(|text| words::check_ack(index, text))?;
-        let at = time(step.at_ms)
-            .ok_or_else(|| nonsense(format!("at_ms is {}; give 0 to 30 days", step.at_ms)))?;
+        let at =
+            time(step.at_ms).ok_or_else(|| invalid(format!("at_ms is {}; give 0 to 30 days", step.at_ms)))?;
         if times.last().is_some_and(|&last| at < last) {
-            return Err(nonsense("at_ms is earlier than the previous step".to_owned()));
+            return Err(invalid("at_ms is earlier than the previous step".to_owned()));
         }
         times.push(at);
     }
@@ -129,7 +129,7 @@ impl<'a, H: Host> Player<'a, H> {
             return Ok(());
         }
         let cwr = sent.iter().any(|packet| packet.flags.has(Flags::CWR));
-        match differences(&step.expect, &self.host.standing()?, cwr) {
+        match differences(&step.expect, &self.host.sender_state()?, cwr) {
             found if found.is_empty() => Ok(()),
             found => mismatch(found.join("; ")),
         }
@@ -233,7 +233,7 @@ impl<'a, H: Host> Player<'a, H> {
 }
 
 /// Differences between the expected and the observed state of a sender, in words.
-fn differences(expect: &Expect, found: &Standing, cwr: bool) -> Vec<String> {
+fn differences(expect: &Expect, found: &SenderState, cwr: bool) -> Vec<String> {
     let pairs = [
         ("cwnd", expect.cwnd, found.cwnd),
         ("ssthresh", expect.ssthresh, found.ssthresh),

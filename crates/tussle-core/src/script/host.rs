@@ -38,12 +38,12 @@ pub trait Host {
     ///
     /// # Errors
     /// [`ScriptError::Broken`].
-    fn standing(&mut self) -> Result<Standing, ScriptError>;
+    fn sender_state(&mut self) -> Result<SenderState, ScriptError>;
 }
 
 /// State of a sender. Counts start when the connection opens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct SenderState {
     /// Congestion window, in packets.
     pub cwnd: u32,
     /// Slow-start threshold, in packets.

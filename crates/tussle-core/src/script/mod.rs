@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use expect::check;
-pub use host::{Host, Standing};
+pub use host::{Host, SenderState};
 pub use random_script::random_script;
 pub use simulated::play;
 
@@ -115,9 +115,9 @@ impl Script {
     pub fn check_hosts(&self) -> Result<(), ScriptError> {
         if self.hosts.hz != HZ {
             let problem = format!("hosts.hz: {}; scripts have {HZ}; leave it out", self.hosts.hz);
-            return Err(ScriptError::Nonsense(problem));
+            return Err(ScriptError::Invalid(problem));
         }
-        self.hosts.check().map_err(|problem| ScriptError::Nonsense(format!("hosts.{problem}")))
+        self.hosts.check().map_err(|problem| ScriptError::Invalid(format!("hosts.{problem}")))
     }
 
     /// Whether the connection has timestamps.
@@ -217,7 +217,7 @@ pub struct Expect {
 
 impl Expect {
     /// Expectation of every field of `found`.
-    fn all_of(found: &Standing) -> Expect {
+    fn all_of(found: &SenderState) -> Expect {
         Expect {
             cwnd: Some(found.cwnd),
             ssthresh: Some(found.ssthresh),
@@ -262,7 +262,7 @@ impl From<Result<(), ScriptError>> for Verdict {
 pub enum ScriptError {
     /// The script is invalid.
     #[error("{0}")]
-    Nonsense(String),
+    Invalid(String),
     /// The host behaved otherwise than expected.
     #[error("step {step} at {at}: {found}")]
     Mismatch {

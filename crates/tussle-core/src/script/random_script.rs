@@ -59,7 +59,7 @@ enum Event {
 /// Records the random script of a sender with `algorithm`, between hosts with those settings.
 ///
 /// # Errors
-/// [`ScriptError::Nonsense`] if there is no such algorithm.
+/// [`ScriptError::Invalid`] if there is no such algorithm.
 pub fn random_script(algorithm: &str, hosts: run::Host, seed: u64) -> Result<Script, ScriptError> {
     let mut rng = Rng::new(seed, "story");
     let handshake_ms = pick(&mut rng, &RTTS_MS);
@@ -241,7 +241,7 @@ impl World {
         if left != "nothing" {
             step.sends = left.split(' ').map(str::to_owned).collect();
         }
-        step.expect = Expect::all_of(&player.host.standing()?);
+        step.expect = Expect::all_of(&player.host.sender_state()?);
         self.steps.push(step);
         for packet in sent {
             self.carry(packet, at);

@@ -1,6 +1,6 @@
 //! The simulator's sender and receiver as hosts of scripts.
 
-use super::{Host, MSS_BYTES, Role, Script, ScriptError, Standing, check};
+use super::{Host, MSS_BYTES, Role, Script, ScriptError, SenderState, check};
 use crate::Time;
 use crate::cc::{EcnMode, Entry};
 use crate::net::packet::{Flags, Kind, Packet};
@@ -20,7 +20,7 @@ pub fn play(script: &Script) -> Result<(), ScriptError> {
 
 fn entry(script: &Script) -> Result<&'static Entry, ScriptError> {
     Entry::find(&script.algorithm)
-        .ok_or_else(|| ScriptError::Nonsense(format!("no algorithm is called {}", script.algorithm)))
+        .ok_or_else(|| ScriptError::Invalid(format!("no algorithm is called {}", script.algorithm)))
 }
 
 /// Converts a time of the simulation to a time of the script.
@@ -44,7 +44,7 @@ impl SimulatedSender {
         let entry = entry(script)?;
         let parameters = entry
             .parameters(&script.parameters)
-            .map_err(|problem| ScriptError::Nonsense(problem.to_string()))?;
+            .map_err(|problem| ScriptError::Invalid(problem.to_string()))?;
         let setup = Setup {
             flow: 0,
             host: script.hosts,
@@ -112,9 +112,9 @@ impl Host for SimulatedSender {
         Ok(std::mem::take(&mut self.out.packets))
     }
 
-    fn standing(&mut self) -> Result<Standing, ScriptError> {
+    fn sender_state(&mut self) -> Result<SenderState, ScriptError> {
         let (flow, counts) = (&self.sender.flow, &self.sender.counts);
-        Ok(Standing {
+        Ok(SenderState {
             cwnd: self.sender.control.cwnd,
             ssthresh: self.sender.control.ssthresh,
             state: flow.state.name(),
@@ -147,7 +147,7 @@ impl SimulatedReceiver {
         let needs = (entry(script)?.build)(
             &entry(script)?
                 .parameters(&script.parameters)
-                .map_err(|problem| ScriptError::Nonsense(problem.to_string()))?,
+                .map_err(|problem| ScriptError::Invalid(problem.to_string()))?,
             0,
         )
         .needs();
@@ -209,7 +209,7 @@ impl Host for SimulatedReceiver {
         Ok(std::mem::take(&mut self.out.packets))
     }
 
-    fn standing(&mut self) -> Result<Standing, ScriptError> {
-        Ok(Standing::default())
+    fn sender_state(&mut self) -> Result<SenderState, ScriptError> {
+        Ok(SenderState::default())
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn range(step: usize, text: &str) -> Result<Block, ScriptError> {
     let parsed = first.parse::<u32>().ok().zip(last.parse::<u32>().ok());
     match parsed {
         Some((first, last)) if first <= last && last < u32::MAX => Ok(Block { start: first, end: last + 1 }),
-        _ => Err(ScriptError::Nonsense(format!(
+        _ => Err(ScriptError::Invalid(format!(
             "step {step}: {text:?} is not a range of packets; write \"4\" or \"4-6\""
         ))),
     }
@@ -32,7 +32,7 @@ pub(super) fn check_ack(step: usize, text: &str) -> Result<(), ScriptError> {
         return Ok(());
     }
     let problem = format!("step {step}: {text:?} is not an ACK; write \"4\" or \"4 dsack 2 sack 6-7 9 ece\"");
-    Err(ScriptError::Nonsense(problem))
+    Err(ScriptError::Invalid(problem))
 }
 
 /// Returns the packet numbers of all ranges, in order.
@@ -41,7 +41,7 @@ pub(super) fn each(step: usize, texts: &[String]) -> Result<Vec<u32>, ScriptErro
     for text in texts {
         let block = range(step, text)?;
         if block.packets() > MAX_PACKETS {
-            return Err(ScriptError::Nonsense(format!("step {step}: {text} is more than 65536 packets")));
+            return Err(ScriptError::Invalid(format!("step {step}: {text} is more than 65536 packets")));
         }
         numbers.extend(block.start..block.end);
     }

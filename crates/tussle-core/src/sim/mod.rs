@@ -81,7 +81,7 @@ pub struct Simulation {
     leaving: Vec<Packet>,
     dropped: Vec<Packet>,
     recording: Recording,
-    /// Departure time, or an earlier one, of the packet that a host's `fq` releases next.
+    /// Time before which no host's `fq` releases a packet.
     fq_due: Time,
     is_done: bool,
 }
@@ -218,7 +218,7 @@ impl Simulation {
     }
 
     /// Lets packets leave the hosts whose departure times have passed. The timer of `fq` may be late, and then expires
-    /// together with any other timer of the machine. All hosts of the kernel engine share one.
+    /// together with any other timer of the machine. All hosts of the kernel engine share one machine.
     #[cold]
     fn release_from_hosts(&mut self) {
         self.fq_due = Time::NEVER;

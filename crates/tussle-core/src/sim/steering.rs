@@ -15,8 +15,8 @@ impl Simulation {
         }
     }
 
-    /// Lets `change` change what the algorithm of a flow controls, at the time `at`, and sends at once what the change
-    /// allows. Every event before `at`, and none after it, must have been simulated, as by
+    /// Lets `change` change what the algorithm of a flow controls, at the time `at`, and sends at once the packets that
+    /// the change allows. Every event before `at`, and none after it, must have been simulated, as by
     /// [`Simulation::advance_to`]. Nothing happens if the flow has no open connection or the run is over.
     pub fn control_at(&mut self, at: Time, flow: usize, change: impl FnOnce(&Flow, &mut Control)) {
         debug_assert!(at >= self.now && at <= self.calendar.first().0, "{at} is not between two events");

@@ -1,6 +1,5 @@
 //! Time in which buffers, and not the congestion window, limited a sender (Linux: `tcp_chrono`).
 
-use super::sender::Sender;
 use crate::Time;
 
 /// Buffer that limits a sender; the later one has precedence.
@@ -75,7 +74,7 @@ impl Limits {
     }
 
     /// Times until `now`.
-    fn until(&self, now: Time) -> LimitedTimes {
+    pub(super) fn until(&self, now: Time) -> LimitedTimes {
         let (mut receive_window, mut send_buffer) = (self.receive_window, self.send_buffer);
         match self.limiting {
             Limiting::Nothing => {}
@@ -83,12 +82,5 @@ impl Limits {
             Limiting::SendBuffer => send_buffer += now.since(self.since),
         }
         LimitedTimes { receive_window, send_buffer }
-    }
-}
-
-impl Sender {
-    /// Time until `now` in which buffers limited the sender.
-    pub fn limited(&self, now: Time) -> LimitedTimes {
-        self.limits.until(now)
     }
 }

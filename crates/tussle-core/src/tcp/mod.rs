@@ -1,18 +1,16 @@
-//! TCP with the behaviour of Linux 6.1, and switches for that of other hosts, split by mechanism.
+//! TCP with the behaviour of Linux 6.1, and switches for that of other hosts.
+//!
+//! `sender` and `receiver` are the two ends of a connection. Each of the other modules is a part of them with one mechanism,
+//! and knows nothing of the ends.
 
-mod ack_info;
 mod delack;
 mod device;
-mod early_retransmit;
-mod fack;
 mod flow;
-mod input;
 mod limits;
 mod merging;
 mod metrics;
-mod newreno;
 mod offload;
-mod output;
+mod outbox;
 mod pacer;
 mod prr;
 mod rack;
@@ -20,15 +18,11 @@ mod ranges;
 mod rate;
 mod receive_buffer;
 mod receiver;
-mod recovery;
-mod reduction;
-mod rfc6675;
 mod rtt;
 mod sack_list;
 mod scoreboard;
 mod send_buffer;
 mod sender;
-mod small_queue;
 mod ticks;
 mod timer;
 mod timestamps;
@@ -40,7 +34,7 @@ mod window_use;
 pub use flow::{Ack, Cause, Flow, INITIAL_WINDOW_PACKETS, Limit, Lost, RateSample, State};
 pub use limits::LimitedTimes;
 pub(crate) use metrics::SharedMetrics;
-pub use output::{Event, Outbox};
+pub use outbox::{Event, Outbox};
 pub(crate) use pacer::window_rate_bit_per_s;
 pub use receiver::{LargestWindow, Receiver, ReceiverSetup};
 pub use rtt::RttEstimator;

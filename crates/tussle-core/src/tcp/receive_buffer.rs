@@ -64,7 +64,7 @@ pub(crate) struct ReceiveBuffer {
     rtt_began_at: u64,
 }
 
-/// Round-trip time as a host measures it that only receives (Linux: `rcv_rtt_est`).
+/// Round-trip time that a host measures while it only receives (Linux: `rcv_rtt_est`).
 #[derive(Clone, Debug, Default)]
 struct ReceiverRtt {
     /// Smoothed RTT in eighths of a µs; zero before the first sample.
@@ -86,7 +86,7 @@ pub(crate) struct ReceiveBufferSetup {
     pub(crate) sizes: SocketBuffer,
     /// Payload of a full packet.
     pub(crate) mss_bytes: u32,
-    /// Window that the application set (Linux: half of `SO_RCVBUF` as the kernel doubles it), which ends autotuning.
+    /// Window that the application set, which ends autotuning (Linux: half of the buffer, whose size is twice `SO_RCVBUF`).
     pub(crate) fixed_window_bytes: Option<u64>,
 }
 
@@ -332,7 +332,7 @@ impl ReceiveBuffer {
         self.rtt_began_at = next;
     }
 
-    /// Provides for twice the data of the last round trip, and for a sender that goes on accelerating.
+    /// Provides for twice the data of the last round trip, and for a sender whose rate continues to grow.
     fn provide_for(&mut self, read: u32) {
         let (read, before) = (u64::from(read), u64::from(self.read_per_rtt));
         let steady = 2 * read + 16 * u64::from(self.mss);

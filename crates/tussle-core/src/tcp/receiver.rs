@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::delack::{Decision, DelayedAck, Path, QUICK_ACKS};
 use super::merging::Merged;
-use super::output::Outbox;
+use super::outbox::Outbox;
 use super::ranges::Ranges;
 use super::receive_buffer::{Arrival, ReceiveBuffer, ReceiveBufferSetup};
 use super::rtt::RttEstimator;
@@ -25,7 +25,7 @@ const MAX_COMPRESSION_DELAY: Time = Time::from_ms(1);
 const FIRST_WINDOW_BYTES: u64 = 65_535;
 /// Slack of the timer of delayed SACKs, which always fires at its end (Linux: `tcp_comp_sack_slack_ns`).
 const COMPRESSION_SLACK: Time = Time::from_us(100);
-/// Number of an ACK by which a sender asks for the window. (The handshake's has number 0.)
+/// `number` of an ACK that is a window probe; the ACK of the handshake has number 0.
 pub(super) const WINDOW_PROBE: u32 = 1;
 /// Packets acknowledged at once after a congestion mark, or after a packet that should have been ECN-capable.
 const QUICK_ACKS_ON_MARK: u32 = 2;
@@ -84,7 +84,7 @@ struct AckSent(bool);
 enum Connection {
     /// Waiting for a SYN.
     Listen,
-    /// The first SYN-ACK was sent at `since`; `repeated`: not the only one.
+    /// The first SYN-ACK was sent at `since`; `repeated`: more than one was sent.
     SynReceived { since: Time, repeated: bool },
     /// Open.
     Established,
@@ -254,7 +254,7 @@ impl Receiver {
     }
 
     /// Takes a packet that arrived at `now`, to be processed by [`Receiver::process_merged`] at the end of this instant.
-    /// Packets before it that it does not continue are processed first.
+    /// Packets that wait already are processed first if this packet does not continue them.
     pub fn merge(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
         if self.merged.as_mut().is_some_and(|merged| merged.add(packet)) {
             return;
@@ -415,7 +415,7 @@ impl Receiver {
         }
     }
 
-    /// First byte still missing, as the buffer counts.
+    /// First byte still missing, as a position in the stream of the buffer.
     fn next_byte(&self) -> u64 {
         u64::from(self.next) * u64::from(self.setup.mss_bytes)
     }
@@ -652,7 +652,7 @@ impl Receiver {
         if handshake > Time::ZERO { handshake.min(window_rtt) } else { window_rtt }
     }
 
-    /// Whether an ACK at this moment would not report a smaller window than the last one.
+    /// Whether an ACK at this moment would report a window that is no smaller than the last one.
     #[inline]
     fn keeps_window(&self) -> bool {
         self.buffer.as_ref().is_none_or(|buffer| buffer.keeps_window(self.next_byte()))

@@ -235,14 +235,14 @@ impl Scoreboard {
         self.retransmit_from = flow.una;
     }
 
-    /// Marks each packet as lost above which at least `enough` packets were sacked.
+    /// Marks as lost each packet above which at least `enough` packets were sacked.
     pub(crate) fn mark_below_sacked(&mut self, enough: u32, flow: &mut Flow) {
         if let Some(end) = self.sacked.nth_highest(enough) {
             self.mark_below(end, flow);
         }
     }
 
-    /// Marks each packet below `end` as lost that was not sacked.
+    /// Marks as lost each packet below `end` that was not sacked.
     pub(crate) fn mark_below(&mut self, end: u32, flow: &mut Flow) {
         for number in self.first_unexamined.max(flow.una)..end {
             if !self.get(number).is_lost() {
@@ -282,8 +282,8 @@ impl Scoreboard {
         }
     }
 
-    /// End of at most `most` packets from `first` on that left in one burst and await retransmission; a later
-    /// retransmission of the others is another burst.
+    /// Returns the end of the packets from `first` on, at most `most`, that left in one burst and await
+    /// retransmission. The rest of that burst becomes a burst of its own.
     pub(crate) fn split_burst(&mut self, first: u32, most: u32, flow: &Flow) -> u32 {
         let mut end = first + 1;
         while end < flow.nxt && end - first < most {
@@ -305,7 +305,7 @@ impl Scoreboard {
         self.retransmissions.push_back(Retransmission { number, at_us: sent.at_us });
     }
 
-    /// Counts the transmission of `number` just recorded as a retransmission in the network.
+    /// Counts the last recorded transmission of `number` as a retransmission in the network.
     pub(crate) fn count_retransmission(&mut self, number: u32, flow: &mut Flow) {
         let sent = self.get_mut(number);
         // A timeout may retransmit a packet whose retransmission is still in flight.
@@ -315,7 +315,7 @@ impl Scoreboard {
         }
     }
 
-    /// Asks `examine` about every transmission that may be lost and marks those that it calls lost. First
+    /// Calls `examine` for every transmission that may be lost, and marks those that it finds lost. First
     /// transmissions and retransmissions are each examined oldest first, until [`Verdict::TooRecent`].
     pub(crate) fn detect_losses(&mut self, flow: &mut Flow, mut examine: impl FnMut(u32, Sent) -> Verdict) {
         let mut number = self.first_unexamined.max(flow.una);

@@ -5,9 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::output::Outbox;
-use super::sender::Sender;
-use crate::net::packet::{Flags, MEMORY_OVERHEAD_BYTES};
+use crate::net::packet::MEMORY_OVERHEAD_BYTES;
 use crate::run::SocketBuffer;
 
 /// Room for headers in a packet (Linux: `MAX_TCP_HEADER`), metadata of its fragments, and metadata of the packet.
@@ -23,10 +21,10 @@ const LEAST_PACKETS: u32 = 10;
 #[derive(Clone, Debug)]
 pub(super) struct SendBuffer {
     /// Size of the buffer, and the size up to which it grows (Linux: `sk_sndbuf`, `tcp_wmem[2]`).
-    size: u64,
+    pub(super) size: u64,
     max: u64,
     /// Memory of a full packet, and memory that autotuning provides for one.
-    packet_bytes: u64,
+    pub(super) packet_bytes: u64,
     provided_bytes: u64,
     /// Windows that the buffer provides for.
     windows: u64,
@@ -35,14 +33,14 @@ pub(super) struct SendBuffer {
     /// Whether the application closes the connection after them.
     pub(super) closes: bool,
     /// Whether the application sleeps until the buffer has room (Linux: `SOCK_NOSPACE`).
-    sleeps: bool,
+    pub(super) sleeps: bool,
     /// Whether a packet was sent since the last check whether the buffer limits the sender.
-    has_sent: bool,
+    pub(super) has_sent: bool,
     /// Packets with the push flag that are not acknowledged, in ascending order, and the end of the last one.
-    pushed: VecDeque<u32>,
-    pushed_end: u32,
+    pub(super) pushed: VecDeque<u32>,
+    pub(super) pushed_end: u32,
     /// Largest window that the receiver has offered, in packets (Linux: `max_window`).
-    largest_window: u32,
+    pub(super) largest_window: u32,
 }
 
 impl SendBuffer {
@@ -76,7 +74,7 @@ impl SendBuffer {
     }
 
     /// Sets the push flag of packet `number`, the last one in the buffer.
-    fn push(&mut self, number: u32) {
+    pub(super) fn push(&mut self, number: u32) {
         if self.pushed.back() != Some(&number) {
             self.pushed.push_back(number);
         }
@@ -84,237 +82,8 @@ impl SendBuffer {
     }
 
     /// Grows the buffer to hold `packets` and as many unsent ones.
-    fn expand(&mut self, packets: u32) {
+    pub(super) fn expand(&mut self, packets: u32) {
         let wanted = self.windows * u64::from(packets.max(LEAST_PACKETS)) * self.provided_bytes;
         self.size = self.size.max(wanted.min(self.max));
-    }
-}
-
-impl Sender {
-    /// Sizes the buffer when the connection is established, and fills it.
-    pub(super) fn open_buffer(&mut self, out: &mut Outbox) {
-        let window = self.offered_packets;
-        if let Some(buffer) = &mut self.send_buffer {
-            buffer.on_window(window);
-        }
-        self.expand_buffer();
-        self.fill_buffer(out);
-    }
-
-    /// Lets a sleeping application continue if an ACK or a transmission has made room.
-    #[inline(never)]
-    pub(super) fn check_buffer(&mut self, out: &mut Outbox) {
-        let (una, window) = (self.flow.una, self.offered_packets);
-        if let Some(buffer) = &mut self.send_buffer {
-            buffer.on_window(window);
-            while buffer.pushed.front().is_some_and(|number| *number < una) {
-                buffer.pushed.pop_front();
-            }
-        }
-        self.note_full_buffer();
-        self.check_space();
-        self.fill_buffer(out);
-    }
-
-    /// Completes the last packet of the outbox, a new one, and lets the application continue if there is room.
-    #[inline(never)]
-    pub(super) fn after_sending_from_buffer(&mut self, out: &mut Outbox) {
-        if let Some(buffer) = &mut self.send_buffer {
-            buffer.has_sent = true;
-            if let Some(packet) = out.packets.last_mut()
-                && buffer.has_push(packet.number)
-            {
-                packet.flags = packet.flags.with(Flags::PSH);
-            }
-        }
-        self.check_space();
-    }
-
-    /// Grows the buffer if the application sleeps and the congestion window is not full; wakes the application if a third
-    /// of the used memory is free (Linux: `tcp_new_space`).
-    #[inline(never)]
-    pub(super) fn check_space(&mut self) {
-        if !self.send_buffer.as_ref().is_some_and(|buffer| buffer.sleeps) {
-            return;
-        }
-        if self.flow.in_flight() < self.control.cwnd {
-            self.expand_buffer();
-            self.flow.usage.on_window_set(self.flow.now);
-        }
-        let used = self.used_bytes();
-        if let Some(buffer) = &mut self.send_buffer
-            && 3 * used <= 2 * buffer.size
-        {
-            buffer.sleeps = false;
-            self.limits.on_room(self.flow.now);
-        }
-    }
-
-    /// Takes what the application writes until the buffer is full, and sends it as the window allows.
-    pub(super) fn fill_buffer(&mut self, out: &mut Outbox) {
-        let mut sends = true;
-        loop {
-            let used = self.used_bytes();
-            let Some(buffer) = &mut self.send_buffer else { return };
-            if buffer.sleeps || buffer.waiting == 0 {
-                return;
-            }
-            if used >= buffer.size {
-                buffer.sleeps = true;
-                if self.flow.nxt < self.application.written {
-                    buffer.push(self.application.written - 1);
-                }
-                self.transmit(out);
-                if let Some(buffer) = &mut self.send_buffer {
-                    buffer.has_sent = true;
-                }
-                self.note_full_buffer();
-                continue;
-            }
-            buffer.waiting -= 1;
-            self.application.closed = buffer.waiting == 0 && buffer.closes;
-            self.application.written += 1;
-            // The last packet of a write, and one in half of the largest window.
-            let is_far = self.application.written - buffer.pushed_end > buffer.largest_window / 2;
-            if buffer.waiting == 0 || is_far {
-                buffer.push(self.application.written - 1);
-            }
-            sends = sends && self.transmit_at_most(1, out) > 0;
-        }
-    }
-
-    /// Records that the buffer limits the sender, if all of its packets were sent and the congestion window is not full.
-    pub(super) fn note_full_buffer(&mut self) {
-        let Some(buffer) = &mut self.send_buffer else { return };
-        let (has_sent, sleeps) = (std::mem::take(&mut buffer.has_sent), buffer.sleeps);
-        if has_sent
-            && sleeps
-            && self.flow.nxt == self.application.written
-            && !self.flow.cwnd_limited(&self.control)
-        {
-            self.limits.on_full_buffer(self.flow.now);
-        }
-    }
-
-    fn expand_buffer(&mut self) {
-        let packets = self.control.cwnd.max(self.rack.reordering + 1);
-        if let Some(buffer) = &mut self.send_buffer {
-            buffer.expand(packets);
-        }
-    }
-
-    /// Memory of the data that the socket holds (Linux: `sk_wmem_queued`). Packets that SACK reported share their metadata.
-    fn used_bytes(&self) -> u64 {
-        let held = u64::from(self.application.written - self.flow.una);
-        let sacked = if self.setup.sack { self.flow.sacked_out.saturating_sub(1) } else { 0 };
-        self.send_buffer
-            .as_ref()
-            .map_or(0, |buffer| held * buffer.packet_bytes - u64::from(sacked * MEMORY_OVERHEAD_BYTES))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Time;
-    use crate::cc::Entry;
-    use crate::net::packet::{Kind, Packet};
-    use crate::run::{Host, Qdisc};
-    use crate::tcp::LimitedTimes;
-    use crate::tcp::sender::{Setup, tests_setup};
-
-    const SHIPPED: SocketBuffer =
-        SocketBuffer { min_bytes: 4096, default_bytes: 16_384, max_bytes: 4_194_304 };
-
-    /// A bulk sender that opens its connection at 0.
-    fn opening(wmem: SocketBuffer, device_rate_bit_per_s: Option<u64>) -> (Sender, Outbox) {
-        let entry = Entry::find("reno").unwrap();
-        let setup = tests_setup(Host { wmem: Some(wmem), qdisc: Qdisc::PfifoFast, ..Host::default() });
-        let setup = Setup { device_rate_bit_per_s, ..setup };
-        let parameters = entry.parameters(&std::collections::BTreeMap::new()).unwrap();
-        let (mut sender, mut out) = (Sender::new(setup, (entry.build)(&parameters, 0)), Outbox::default());
-        sender.write(u32::MAX, &mut out);
-        sender.open(Time::ZERO, &mut out);
-        (sender, out)
-    }
-
-    /// A bulk sender whose connection was established 100 ms ago.
-    fn sender(wmem: SocketBuffer) -> (Sender, Outbox) {
-        let (mut sender, mut out) = opening(wmem, None);
-        sender.on_packet(
-            &Packet { window_packets: 5000, ..Packet::new(Kind::SynAck, 0) },
-            Time::from_ms(100),
-            &mut out,
-        );
-        out.packets.clear();
-        (sender, out)
-    }
-
-    fn acknowledge(sender: &mut Sender, number: u32, at_ms: u64, out: &mut Outbox) -> usize {
-        let ack = Packet { number, window_packets: 5000, ..Packet::new(Kind::Ack, 0) };
-        sender.on_packet(&ack, Time::from_ms(at_ms), out);
-        std::mem::take(&mut out.packets).len()
-    }
-
-    /// The SYN leaves the device at 1 Gbit/s within a microsecond, its answer takes 100 ms.
-    #[test]
-    fn no_data_are_sent_before_the_connection_is_established() {
-        let (mut sender, mut out) = opening(SHIPPED, Some(1_000_000_000));
-        let mut woken = 0;
-        while sender.wake() < Time::from_ms(100) {
-            sender.on_timer(sender.wake(), &mut out);
-            woken += 1;
-        }
-        assert!(woken > 0, "the device never released the SYN");
-        let sent: Vec<_> = out.packets.iter().map(|packet| packet.kind).collect();
-        assert_eq!((sent, sender.flow.nxt), (vec![Kind::Syn], 0));
-    }
-
-    /// Two windows of ten packets, of 4352 bytes each: 1460 bytes and room for headers and metadata, rounded up to 4096, and
-    /// 256 more. Packets take 2728 bytes, so that 32 fit.
-    #[test]
-    fn the_first_buffer_holds_two_windows() {
-        let (sender, _) = sender(SHIPPED);
-        assert_eq!(sender.send_buffer.as_ref().unwrap().size, 2 * 10 * 4352);
-        assert_eq!((sender.application.written, sender.flow.nxt), (32, 10));
-    }
-
-    /// A buffer of 40 000 bytes takes packets of 2728 bytes until 15 are in it. Ten are sent. The ACK of one lets the window
-    /// send two more; those of three leave 12, more than two thirds of the buffer; after that of six, 9 packets remain, and the
-    /// application fills the buffer up again.
-    #[test]
-    fn the_application_continues_when_a_third_of_the_used_memory_is_free() {
-        let (mut sender, mut out) =
-            sender(SocketBuffer { default_bytes: 40_000, max_bytes: 40_000, ..SHIPPED });
-        assert_eq!((sender.application.written, sender.flow.nxt), (15, 10));
-        assert_eq!(acknowledge(&mut sender, 1, 200, &mut out), 2);
-        assert_eq!(acknowledge(&mut sender, 3, 201, &mut out), 3);
-        assert_eq!((sender.application.written, sender.flow.nxt), (15, 15));
-        assert_eq!(acknowledge(&mut sender, 6, 202, &mut out), 6);
-        assert_eq!(sender.application.written, 21);
-    }
-
-    /// The window of 30 packets counts as used until the flight that filled the old one is acknowledged, at 260 ms. From then on
-    /// the buffer of 15 packets limits.
-    #[test]
-    fn time_with_a_full_buffer_and_room_in_the_window_is_counted() {
-        let (mut sender, mut out) =
-            sender(SocketBuffer { default_bytes: 40_000, max_bytes: 40_000, ..SHIPPED });
-        (sender.control.ssthresh, sender.control.cwnd) = (10, 30);
-        acknowledge(&mut sender, 1, 200, &mut out);
-        assert_eq!(sender.limited(Time::from_ms(260)), LimitedTimes::default());
-        assert_eq!(acknowledge(&mut sender, 15, 260, &mut out), 15);
-        let limited = LimitedTimes { send_buffer: Time::from_ms(40), ..LimitedTimes::default() };
-        assert_eq!(sender.limited(Time::from_ms(300)), limited);
-    }
-
-    #[test]
-    fn the_buffer_follows_the_window_up_to_its_maximum() {
-        let (mut sender, mut out) = sender(SHIPPED);
-        sender.control.cwnd = 500;
-        acknowledge(&mut sender, 10, 200, &mut out);
-        assert_eq!(sender.send_buffer.as_ref().unwrap().size, 4_194_304);
-        // 1538 packets of 2728 bytes are the first that fill it.
-        assert_eq!(sender.application.written - sender.flow.una, 1538);
     }
 }

@@ -1,4 +1,4 @@
-//! The single timer of a sender, which Linux uses for three purposes.
+//! The single timer of a sender, which has one of several purposes at a time, as in Linux.
 
 use super::flow::{Flow, State};
 use super::rtt::RTO_MIN_US;

@@ -108,7 +108,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_line_is_a_queue(pushes in prop::collection::vec(any::<bool>(), 0..400)) {
+        fn a_ring_buffer_is_a_queue(pushes in prop::collection::vec(any::<bool>(), 0..400)) {
             let (mut line, mut queue) = (RingBuffer::new(0), VecDeque::new());
             for (number, push) in pushes.into_iter().enumerate() {
                 if push {

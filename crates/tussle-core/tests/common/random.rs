@@ -137,7 +137,7 @@ fn arq() -> impl Strategy<Value = ElementKind> {
     (link(), errors, delay_ns(), 0..NS_PER_MS).prop_map(
         |(link, (block_error, block_bytes, attempts), retry_delay_ns, overhead_ns)| {
             let ElementKind::Link(LinkSpec { rate_bit_per_s, delay_ns, queue, changes }) = link else {
-                unreachable!("a link is a link")
+                unreachable!("`link` returns links")
             };
             ElementKind::Arq(ArqSpec {
                 rate_bit_per_s,
@@ -394,8 +394,8 @@ fn device_rate(flow: &FlowSpec, kinds: &[ElementKind]) -> Option<u64> {
     }
 }
 
-/// Names the flows. A flow that no link limits gets a receive window, because its window would grow without
-/// end.
+/// Names the flows. A flow that no link limits gets a receive window, because its congestion window would grow
+/// without end.
 fn named_flows(flows: Vec<FlowSpec>, kinds: &[ElementKind]) -> Vec<FlowSpec> {
     let links: Vec<_> = (0..kinds.len())
         .filter(|&index| kinds[index].is_link())

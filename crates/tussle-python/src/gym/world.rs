@@ -146,7 +146,7 @@ impl World {
         let until = (self.now + interval).min(self.end);
         self.is_done = self.simulation.advance_to(until)? == Progress::Done;
         if until == self.end {
-            // The events at the very end, of which the last record is the last.
+            // Events at the end itself belong to the run; the last of them records the last samples.
             while !self.is_done {
                 self.is_done = self.simulation.advance(1)? == Progress::Done;
             }

@@ -99,11 +99,11 @@ impl Worlds {
         Ok(PyBytes::new(py, &measured.map_err(violation)?))
     }
 
-    /// Return what the agents of one world measured at its start, as `step` does.
+    /// Return what the agents of one world measured in its last interval, or at its start, in the form of `step`.
     fn measure<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyBytes>> {
         let worlds = self.lock();
         let world = worlds.get(index).and_then(Option::as_ref);
-        let world = world.ok_or_else(|| PyValueError::new_err("no world has begun there"))?;
+        let world = world.ok_or_else(|| PyValueError::new_err(format!("world {index} has not begun")))?;
         let rows = world.rows();
         let bytes: Vec<u8> = rows.iter().flatten().flat_map(|value| value.to_ne_bytes()).collect();
         Ok(PyBytes::new(py, &bytes))
@@ -119,7 +119,8 @@ impl Worlds {
         let mut worlds = self.lock();
         let world = worlds.get_mut(index).and_then(|place| place.take_if(|world| world.is_done()));
         drop(worlds);
-        let world = world.ok_or_else(|| PyValueError::new_err("no run is over there"))?;
+        let world =
+            world.ok_or_else(|| PyValueError::new_err(format!("the run of world {index} is not over")))?;
         let Outcome { flows, samples, links, events } = world.finish();
         [flows, samples, links, events].into_iter().map(|table| Ok((table.name, table.try_into()?))).collect()
     }

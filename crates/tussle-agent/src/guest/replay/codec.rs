@@ -112,7 +112,7 @@ impl Origins {
         options
     }
 
-    /// Full segments have the payload of a script's, with and without timestamps, which this option counts.
+    /// Segment size with which full segments have the payload of a script's. The option counts timestamps, if there are any.
     fn mss_option(&self) -> TcpOptionElement {
         let bytes = MSS_BYTES + if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
         TcpOptionElement::MaximumSegmentSize(u16::try_from(bytes).expect("1460 or 1448"))

@@ -8,7 +8,7 @@ use nix::sys::socket::{self, Backlog, MsgFlags, SockaddrIn, sockopt};
 use tussle_core::Time;
 use tussle_core::net::packet::Packet;
 use tussle_core::run::MAX_WINDOW_PACKETS;
-use tussle_core::script::{Host, MSS_BYTES, Role, Script, ScriptError, Standing};
+use tussle_core::script::{Host, MSS_BYTES, Role, Script, ScriptError, SenderState};
 
 use super::addresses::{HOST, HOST_PORT, OPENING_TOS, PEER, PEER_PORT};
 use super::peer::Peer;
@@ -21,7 +21,7 @@ use crate::tcp_info::TcpInfo;
 
 /// Socket buffers, larger than a script needs.
 const BUFFER_BYTES: usize = 1 << 29;
-/// Precision of the host. The guest's clock advances in steps of 256 ns, one for each reading.
+/// Precision of the host, much longer than its readings of the guest's clock take: a nanosecond each.
 const PRECISION: Time = Time::from_us(10);
 
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl KernelHost {
 fn configured(script: &Script) -> Result<OwnedFd, ScriptError> {
     let socket = tcp_socket().map_err(|problem| broken(&problem))?;
     set_algorithm(&socket, &script.algorithm)
-        .map_err(|problem| ScriptError::Nonsense(format!("{problem:#}")))?;
+        .map_err(|problem| ScriptError::Invalid(format!("{problem:#}")))?;
     let set = || -> anyhow::Result<()> {
         sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
         socket::setsockopt(&socket, sockopt::SndBufForce, &BUFFER_BYTES)?;
@@ -130,10 +130,10 @@ impl Host for KernelHost {
         Ok(packets.into_iter().map(|packets| packets.packet).collect())
     }
 
-    fn standing(&mut self) -> Result<Standing, ScriptError> {
+    fn sender_state(&mut self) -> Result<SenderState, ScriptError> {
         let read = || Ok((TcpInfo::of(&self.socket)?, self.netstat.read()?));
         let (info, counts) = read().map_err(|problem| broken(&problem))?;
-        Ok(Standing {
+        Ok(SenderState {
             cwnd: info.cwnd,
             ssthresh: info.ssthresh,
             state: info.state(),

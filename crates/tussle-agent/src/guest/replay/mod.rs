@@ -46,11 +46,11 @@ fn play_one(script: &Script) -> anyhow::Result<Result<(), ScriptError>> {
         return Ok(Err(problem));
     }
     if let Err(refusal) = host_settings::check_host("hosts", &script.hosts) {
-        return Ok(Err(ScriptError::Nonsense(format!("{}: {}", refusal.at, refusal.problem))));
+        return Ok(Err(ScriptError::Invalid(format!("{}: {}", refusal.at, refusal.problem))));
     }
     let before = match set_parameters(script) {
         Ok(before) => before,
-        Err(problem) => return Ok(Err(ScriptError::Nonsense(problem))),
+        Err(problem) => return Ok(Err(ScriptError::Invalid(problem))),
     };
     let outcome = in_own_network(script);
     for (file, value) in before {

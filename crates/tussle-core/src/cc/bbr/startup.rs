@@ -7,7 +7,8 @@ use crate::tcp::{Flow, Limit};
 
 /// Growth of the bandwidth in a round trip below which the pipe counts as full.
 const GROWTH: Gain = Gain(256 * 5 / 4);
-/// Round trips without that growth, because the receive window may have to grow first.
+/// Number of round trips without that growth after which the pipe counts as full. With fewer, a receive window that still
+/// has to grow could be the reason.
 const ROUNDS: u32 = 3;
 
 /// Detection of a full pipe.
@@ -15,7 +16,7 @@ const ROUNDS: u32 = 3;
 pub(super) struct FullPipe {
     /// Whether the pipe was full at some time. (Draft: `filled_pipe`.)
     pub(super) reached: bool,
-    /// Bandwidth that must grow.
+    /// Bandwidth that a later round trip must exceed by [`GROWTH`].
     pub(super) bw: Bandwidth,
     /// Round trips without growth.
     pub(super) rounds: u32,

@@ -5,7 +5,7 @@ use super::{Bbr3, Sample};
 use crate::tcp::Flow;
 use crate::util::windowed::WindowedMax;
 
-/// Round trips of the maximum filter of the excess, once the pipe was full. (`ExtraAckedFilterLen`)
+/// Length, in round trips, of the maximum filter of the excess, once the pipe was full. (`ExtraAckedFilterLen`)
 const ROUNDS: u64 = 10;
 
 /// Packets acknowledged since ACKs last fell behind the rate: one interval.

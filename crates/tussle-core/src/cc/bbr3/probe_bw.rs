@@ -5,7 +5,8 @@ use crate::cc::Control;
 use crate::cc::bandwidth::Bandwidth;
 use crate::tcp::{Flow, Limit};
 
-/// Largest number of round trips between probes: a Reno flow over as many packets has enough time to grow.
+/// Largest number of round trips between probes. Up to it, their number is that of the packets in flight, so that a Reno
+/// flow has time to grow by as many packets.
 const RENO_ROUNDS: u32 = 63;
 /// Shortest time between probes, in µs; a random time of up to a second is added.
 const WAIT_US: u64 = 2_000_000;

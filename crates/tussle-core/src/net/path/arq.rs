@@ -159,7 +159,7 @@ impl Transmitter for Radio {
         let bits = Time::from_ns(u64::try_from(bits_ns).unwrap_or(u64::MAX));
         let end = start + bits + Time::from_ns(blocks.saturating_mul(self.overhead.ns()));
         let repairs = Time::from_ns(u64::from(rounds - 1) * self.retry_delay.ns());
-        Sent { end, arrival: end + repairs + self.rated.delay, fate }
+        Sent { end, departure: end + repairs + self.rated.delay, fate }
     }
 }
 

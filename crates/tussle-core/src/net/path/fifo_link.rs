@@ -22,7 +22,7 @@ pub(crate) struct FifoLink<T> {
     /// End of the last transmission.
     busy_until: Time,
     /// Departure time of the last packet; no packet overtakes another.
-    last_arrival: Time,
+    last_departure: Time,
     totals: Totals,
 }
 
@@ -31,7 +31,7 @@ struct Times {
     /// End of the packet's transmission.
     end: Time,
     /// Time at which the packet leaves the link.
-    arrival: Time,
+    departure: Time,
 }
 
 /// Sums over all packets so far, from which a [`LinkView`] is computed.
@@ -54,10 +54,10 @@ impl<T> FifoLink<T> {
         Ok(FifoLink {
             transmitter,
             limit,
-            packets: PacketBuffer::new(Times { end: Time::ZERO, arrival: Time::ZERO }),
+            packets: PacketBuffer::new(Times { end: Time::ZERO, departure: Time::ZERO }),
             transmitted: 0,
             busy_until: Time::ZERO,
-            last_arrival: Time::ZERO,
+            last_departure: Time::ZERO,
             totals: Totals::default(),
         })
     }
@@ -106,10 +106,10 @@ impl<T: Transmitter> FifoLink<T> {
             self.transmitter.after_idle();
             now
         };
-        let Sent { end, arrival, fate } = self.transmitter.transmit(start, packet.size_bytes);
+        let Sent { end, departure, fate } = self.transmitter.transmit(start, packet.size_bytes);
         self.busy_until = end;
-        self.last_arrival = arrival.max(self.last_arrival);
-        let times = Times { end, arrival: self.last_arrival };
+        self.last_departure = departure.max(self.last_departure);
+        let times = Times { end, departure: self.last_departure };
         if T::LOSES {
             self.packets.push(&Packet { flags: fate.mark(packet.flags), ..*packet }, times);
         } else {
@@ -126,7 +126,7 @@ impl<T: Transmitter> Element for FifoLink<T> {
 
     #[inline]
     fn next(&self) -> Time {
-        self.packets.first().map_or(Time::NEVER, |first| first.note.arrival)
+        self.packets.first().map_or(Time::NEVER, |first| first.note.departure)
     }
 
     #[inline]

@@ -104,7 +104,7 @@ impl Transmitter for Rated {
             self.remainder -= self.rate_bit_per_s;
             end += Time::from_ns(1);
         }
-        Sent { end, arrival: end + self.delay, fate: Fate::Delivered }
+        Sent { end, departure: end + self.delay, fate: Fate::Delivered }
     }
 
     #[inline]

@@ -76,7 +76,7 @@ impl Transmitter for Processor {
     fn transmit(&mut self, start: Time, _size_bytes: u32) -> Sent {
         // A nanosecond at the least, so that simulated time advances.
         let end = start + self.time.sample().max(Time::from_ns(1));
-        Sent { end, arrival: end, fate: Fate::Delivered }
+        Sent { end, departure: end, fate: Fate::Delivered }
     }
 }
 

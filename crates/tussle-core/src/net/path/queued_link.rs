@@ -29,7 +29,7 @@ pub(super) struct QueuedLink<T> {
     /// Packets in propagation, each with its departure time, then the packet in transmission.
     wire: VecDeque<(Time, Packet)>,
     /// Departure time of the last packet; no packet overtakes another.
-    last_arrival: Time,
+    last_departure: Time,
     view: LinkView,
     /// The time up to which `view.backlog_packet_ns` is summed.
     summed_until: Time,
@@ -43,7 +43,7 @@ impl<T> QueuedLink<T> {
             queue,
             transmitting: None,
             wire: VecDeque::new(),
-            last_arrival: Time::ZERO,
+            last_departure: Time::ZERO,
             view: LinkView::default(),
             summed_until: Time::ZERO,
         }
@@ -82,11 +82,11 @@ impl<T: Transmitter> QueuedLink<T> {
             return;
         };
         self.view.backlog_packets -= 1;
-        let Sent { end, arrival, fate } = self.transmitter.transmit(start, packet.size_bytes);
+        let Sent { end, departure, fate } = self.transmitter.transmit(start, packet.size_bytes);
         packet.flags = fate.mark(packet.flags);
         self.transmitting = Some(Transmission { start, end, bytes: u64::from(packet.size_bytes) });
-        self.last_arrival = arrival.max(self.last_arrival);
-        self.wire.push_back((self.last_arrival, packet));
+        self.last_departure = departure.max(self.last_departure);
+        self.wire.push_back((self.last_departure, packet));
     }
 
     #[inline]

@@ -9,7 +9,7 @@ use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "rtt_series",
-    idea: "A recording of RTTs as a delay: the path gets the excess of each over the smallest of them.",
+    idea: "A recording of RTTs as a delay: the amount by which each exceeds the smallest of them.",
 };
 
 /// Settings of `rtt_series`. Packets leave in order of arrival.

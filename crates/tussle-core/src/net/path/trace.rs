@@ -162,7 +162,7 @@ impl Transmitter for Recorded {
         }
         self.left_bytes -= bytes;
         let end = self.time(self.current);
-        Sent { end, arrival: end + self.delay, fate: Fate::Delivered }
+        Sent { end, departure: end + self.delay, fate: Fate::Delivered }
     }
 }
 

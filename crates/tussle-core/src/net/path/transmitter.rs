@@ -26,7 +26,7 @@ pub(super) struct Sent {
     /// Time at which the next transmission may begin.
     pub(super) end: Time,
     /// Time at which the packet leaves the link, unless an earlier packet leaves later.
-    pub(super) arrival: Time,
+    pub(super) departure: Time,
     /// Fate of the packet at the end of the link.
     pub(super) fate: Fate,
 }

@@ -230,11 +230,11 @@ impl Transmitter for Station {
             let collides = self.rng.sample_bool(self.others);
             end += if collides { own.max(others_time()) } else { own };
             if !collides && !self.rng.sample_bool(damage) {
-                return Sent { end, arrival: end + self.delay, fate: Fate::Delivered };
+                return Sent { end, departure: end + self.delay, fate: Fate::Delivered };
             }
             window = (2 * window).min(CW_MAX);
         }
-        Sent { end, arrival: end + self.delay, fate: Fate::Dropped }
+        Sent { end, departure: end + self.delay, fate: Fate::Dropped }
     }
 }
 

@@ -157,7 +157,7 @@ impl Red {
         }
     }
 
-    /// The average at `now`, without an arrival since the last update. An empty queue counts as one sample of
+    /// The average at `now`, if no packet has arrived since the last update. An empty queue counts as one sample of
     /// zero for each packet that could have been transmitted.
     fn average_at(&self, now: Time) -> f64 {
         let idle_ns = self.empty_since.map_or(0, |since| now.since(since).ns());

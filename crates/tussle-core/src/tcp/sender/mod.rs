@@ -1,11 +1,29 @@
 //! The sender: its parts, the opening of the connection, and the application's writes.
+//!
+//! Each step of the sender, from the input of an ACK to the output of packets, is an `impl Sender` in a file of this folder.
+//! Steps call one another as methods. They import [`Sender`], its parts, and the types of values that another step takes or
+//! returns. The parts are structs in the folder above, each with one mechanism, and know nothing of the sender.
+
+mod ack_info;
+mod buffered_writes;
+mod bursts;
+mod device_queue;
+mod early_retransmit;
+mod fack;
+mod input;
+mod kept_metrics;
+mod newreno;
+mod output;
+mod recovery;
+mod reduction;
+mod rfc6675;
 
 use super::device::Device;
 use super::flow::{Flow, INITIAL_WINDOW_PACKETS, State};
-use super::limits::Limits;
+use super::limits::{LimitedTimes, Limits};
 use super::metrics::SharedMetrics;
 use super::offload::Offload;
-use super::output::Outbox;
+use super::outbox::Outbox;
 use super::pacer::{Pacer, Pacing};
 use super::prr::Prr;
 use super::rack::Rack;
@@ -13,7 +31,6 @@ use super::rate::RateEstimator;
 use super::receiver::WINDOW_PROBE;
 use super::scoreboard::Scoreboard;
 use super::send_buffer::SendBuffer;
-use super::small_queue;
 use super::timer::{Alarm, Timer};
 use super::undo::Undo;
 use crate::Time;
@@ -28,7 +45,7 @@ use crate::run::{Host, Qdisc, Timestamps};
     reason = "independent properties of a connection, each read by its name"
 )]
 pub struct Setup {
-    /// Index of the flow, on every packet.
+    /// Index of the flow, which every packet carries.
     pub flow: u32,
     /// Settings of the host.
     pub host: Host,
@@ -53,14 +70,14 @@ pub struct Setup {
 impl Setup {
     /// Bytes of the headers of a data packet.
     #[inline]
-    pub(super) fn header_bytes(&self) -> u32 {
+    fn header_bytes(&self) -> u32 {
         header_bytes(self.timestamps)
     }
 }
 
 /// State of the connection. [RFC 9293, 3.3.2](https://www.rfc-editor.org/rfc/rfc9293#section-3.3.2)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Connection {
+enum Connection {
     /// The connection is not opened.
     Closed,
     /// A SYN is outstanding.
@@ -74,13 +91,13 @@ pub(super) enum Connection {
 
 /// Data written by the application.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Application {
+struct Application {
     /// Packets written; the last may be short.
-    pub(super) written: u32,
+    written: u32,
     /// Payload of the last packet.
-    pub(super) last_bytes: u32,
+    last_bytes: u32,
     /// Whether the application has closed the connection.
-    pub(super) closed: bool,
+    closed: bool,
 }
 
 /// Counters of the sender, over the whole run.
@@ -113,71 +130,84 @@ pub struct Sender {
     pub control: Control,
     /// Counters.
     pub counts: Counts,
-    pub(super) cc: Box<dyn CongestionControl>,
-    pub(super) needs: Needs,
-    pub(super) setup: Setup,
-    pub(super) connection: Connection,
-    pub(super) application: Application,
-    pub(super) board: Scoreboard,
-    pub(super) rack: Rack,
-    pub(super) prr: Prr,
-    pub(super) undo: Undo,
-    pub(super) rate: RateEstimator,
-    pub(super) timer: Timer,
+    cc: Box<dyn CongestionControl>,
+    needs: Needs,
+    setup: Setup,
+    connection: Connection,
+    application: Application,
+    board: Scoreboard,
+    rack: Rack,
+    prr: Prr,
+    undo: Undo,
+    rate: RateEstimator,
+    timer: Timer,
     /// Whether the timer must be set again if no packet is sent after this ACK.
-    pub(super) timer_due: bool,
-    pub(super) pacer: Option<Pacer>,
+    timer_due: bool,
+    pacer: Option<Pacer>,
     /// Device of the host, if packets may wait in it.
-    pub(super) device: Option<Box<Device>>,
+    device: Option<Box<Device>>,
     /// Segmentation offload, if the host has it.
-    pub(super) offload: Option<Offload>,
+    offload: Option<Offload>,
     /// Unanswered tail loss probe.
-    pub(super) probe: Option<Probe>,
+    probe: Option<Probe>,
     /// Whether the sender sends tail loss probes.
-    pub(super) probes: bool,
+    probes: bool,
     /// Whether an ACK of data never retransmitted may still prove a timeout spurious (RFC 5682).
-    pub(super) frto: bool,
+    frto: bool,
     /// Timeouts since the last progress.
-    pub(super) unanswered_timeouts: u32,
+    unanswered_timeouts: u32,
     /// First packet above the receive window.
-    pub(super) window_end: u32,
+    window_end: u32,
     /// Last window that the receiver advertised. (RFC 9293: `SND.WND`.)
-    pub(super) offered_packets: u32,
+    offered_packets: u32,
     /// Send buffer; `None`: it never limits.
-    pub(super) send_buffer: Option<Box<SendBuffer>>,
+    send_buffer: Option<Box<SendBuffer>>,
     /// Time limited by buffers.
-    pub(super) limits: Limits,
+    limits: Limits,
     /// Timestamp of the receiver that data packets echo; zero if they do not.
-    pub(super) echo_ms: u32,
+    echo_ms: u32,
     /// Window probes since the receive window closed.
-    pub(super) window_probes: u32,
-    pub(super) ecn: EcnSender,
+    window_probes: u32,
+    ecn: EcnSender,
     /// Metrics of ended connections between the same hosts; `None` if the host keeps none (Linux: `tcp_metrics`).
-    pub(super) metrics: Option<SharedMetrics>,
+    metrics: Option<SharedMetrics>,
     /// Duplicates reported by DSACKs, compared with retransmissions.
-    pub(super) dsacked: u64,
+    dsacked: u64,
     /// RTT sample for [`Sender::take_rtt_us`].
-    pub(super) rtt_sample_us: Option<u32>,
+    rtt_sample_us: Option<u32>,
     /// Packets newly sacked by the current ACK; kept to avoid allocation.
-    pub(super) newly_sacked: Vec<u32>,
+    newly_sacked: Vec<u32>,
 }
 
 /// An unanswered tail loss probe.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Probe {
+struct Probe {
     /// Value of `nxt` at its transmission.
-    pub(super) high: u32,
+    high: u32,
     /// Whether the probe retransmits the last packet (Linux: `tlp_retrans`); otherwise it carries a new one.
-    pub(super) is_retransmission: bool,
+    is_retransmission: bool,
 }
 
 /// ECN state of the sender. [RFC 3168, 6.1.2](https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2)
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct EcnSender {
+struct EcnSender {
     /// Whether both ends negotiated ECN.
-    pub(super) negotiated: bool,
+    negotiated: bool,
     /// Whether the next new packet carries the CWR flag.
-    pub(super) cwr_due: bool,
+    cwr_due: bool,
+}
+
+/// The pacer and the device of a sender.
+fn pacer_and_device(setup: &Setup) -> (Option<Pacer>, Option<Box<Device>>) {
+    let device = Device::new(&setup.host, setup.device_rate_bit_per_s, u64::from(setup.flow)).map(Box::new);
+    let pacing = match setup.host.qdisc {
+        Qdisc::Fq => Pacing::Queue,
+        _ if setup.pacing => Pacing::Socket,
+        _ => Pacing::Off,
+    };
+    // The limit of a device follows the pacing rate, even if nothing is paced.
+    let pacer = (pacing != Pacing::Off || device.is_some()).then(|| Pacer::new(pacing));
+    (pacer, device)
 }
 
 impl Sender {
@@ -190,7 +220,7 @@ impl Sender {
         flow.clock_offset_ms = setup.host.clock_offset_ms;
         flow.pacing = setup.pacing;
         flow.initial_cwnd = setup.host.initial_cwnd;
-        let (pacer, device) = small_queue::parts(&setup);
+        let (pacer, device) = pacer_and_device(&setup);
         Sender {
             flow,
             control: Control::default(),
@@ -251,6 +281,11 @@ impl Sender {
     pub fn pacing_bit_per_s(&self) -> Option<f64> {
         let pacer = self.pacer.as_ref().filter(|pacer| pacer.pacing != Pacing::Off)?;
         pacer.bit_per_s(&self.control).map(|rate| rate as f64)
+    }
+
+    /// Time until `now` in which buffers limited the sender.
+    pub fn limited(&self, now: Time) -> LimitedTimes {
+        self.limits.until(now)
     }
 
     /// Takes the RTT sample of the last ACK, in µs. It belongs to the oldest packet acknowledged, so that it
@@ -379,13 +414,13 @@ impl Sender {
 
     /// Timestamp of a packet sent at `now`.
     #[inline]
-    pub(super) fn timestamp(&self, now: Time) -> u32 {
+    fn timestamp(&self, now: Time) -> u32 {
         timestamp_ms(now).wrapping_add(self.setup.timestamp_offset_ms)
     }
 
     /// Transmission time of the packet that the receiver echoes, on this host's clock; zero without timestamps.
     #[inline]
-    pub(super) fn echoed_ms(&self, packet: &Packet) -> u32 {
+    fn echoed_ms(&self, packet: &Packet) -> u32 {
         if self.setup.timestamps { packet.ts_echo_ms.wrapping_sub(self.setup.timestamp_offset_ms) } else { 0 }
     }
 
@@ -427,7 +462,7 @@ impl Sender {
         self.connection == Connection::Established
     }
 
-    /// Sends what a change of `control` between events allows.
+    /// Sends the packets that a change of `control` between two events allows.
     pub(crate) fn on_control_changed(&mut self, out: &mut Outbox) {
         if let Some(pacer) = &mut self.pacer {
             pacer.on_ack(&self.flow, &self.control);
@@ -440,7 +475,7 @@ impl Sender {
         }
     }
 
-    /// Asks for the receive window, which may have opened by an ACK that was lost.
+    /// Asks for the receive window, because the ACK that opened it may be lost.
     /// [RFC 9293, 3.8.6.1](https://www.rfc-editor.org/rfc/rfc9293#section-3.8.6.1)
     fn probe_window(&mut self, out: &mut Outbox) {
         self.timer.clear();
@@ -513,7 +548,7 @@ impl Sender {
         self.application.closed && self.is_all_acknowledged()
     }
 
-    pub(super) fn has_something_to_send(&self) -> bool {
+    fn has_something_to_send(&self) -> bool {
         self.flow.nxt < self.application.written || self.flow.lost_out > self.flow.retrans_out
     }
 
@@ -527,7 +562,7 @@ impl Sender {
 
     /// Payload of packet `number`.
     #[inline]
-    pub(super) fn payload_bytes(&self, number: u32) -> u32 {
+    fn payload_bytes(&self, number: u32) -> u32 {
         if number + 1 == self.application.written && self.application.closed {
             self.application.last_bytes
         } else {
@@ -535,7 +570,7 @@ impl Sender {
         }
     }
 
-    pub(super) fn enter(&mut self, next: State) {
+    fn enter(&mut self, next: State) {
         self.cc.on_state(next, &self.flow, &mut self.control);
         self.flow.state = next;
     }
@@ -564,7 +599,7 @@ impl Sender {
 
 /// Settings of a sender in a test.
 #[cfg(test)]
-pub(super) fn tests_setup(host: Host) -> Setup {
+fn tests_setup(host: Host) -> Setup {
     Setup {
         flow: 0,
         host,

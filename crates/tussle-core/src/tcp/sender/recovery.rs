@@ -3,16 +3,16 @@
 //! Source: RFC 6675 and RFC 8985 for loss detection, RFC 5682 for spurious timeouts, RFC 3522 and RFC 3708
 //! for undo; the order of the steps is Linux's.
 
-use super::ack_info::{AckInfo, NextTransmission};
+use super::Sender;
+use super::ack_info::{AckInfo, NextTransmission, Trigger};
 use super::early_retransmit::Early;
-use super::flow::{Cause, State};
-use super::output::{Event, Outbox};
-use super::prr::{Progress, Prr};
-use super::sender::Sender;
-use super::timer::Alarm;
-use super::usage::current_ssthresh;
 use crate::cc::Recovery;
 use crate::run::Reduction;
+use crate::tcp::flow::{Cause, State};
+use crate::tcp::outbox::{Event, Outbox};
+use crate::tcp::prr::{Progress, Prr};
+use crate::tcp::timer::Alarm;
+use crate::tcp::usage::current_ssthresh;
 
 impl Sender {
     /// Processes an ACK that is not plain progress in the open state: detects losses, enters and leaves
@@ -440,15 +440,6 @@ impl Sender {
         self.ecn.cwr_due = self.ecn.negotiated;
         self.frto = self.setup.host.frto && (new_episode || self.unanswered_timeouts > 0);
     }
-}
-
-/// Event at which recovery begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trigger {
-    /// An ACK, which may carry the ECN-Echo flag.
-    Ack { ece: bool },
-    /// The end of a wait for packets that might only have been late.
-    Timer,
 }
 
 /// Evidence that a timeout was spurious.

@@ -1,6 +1,7 @@
-//! Findings about one ACK, which input processing collects and recovery reads.
+//! Values that the steps of the sender pass to one another: the findings about one ACK, the cause of recovery, and what to
+//! send next.
 
-use super::flow::State;
+use crate::tcp::flow::State;
 
 /// Findings about one ACK.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,4 +71,13 @@ pub(super) enum NextTransmission {
     Lost,
     /// New packets first, to detect a spurious timeout; lost packets if no new one can be sent.
     New,
+}
+
+/// Event at which recovery begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trigger {
+    /// An ACK, which may carry the ECN-Echo flag.
+    Ack { ece: bool },
+    /// The end of a wait for packets that might only have been late.
+    Timer,
 }

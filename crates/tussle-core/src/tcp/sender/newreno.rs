@@ -4,8 +4,8 @@
 //! above the hole ([`Flow::sacked_out`](super::Flow)), so that in-flight data, limited transmit and the reduction of the
 //! window are the same as with SACK.
 
-use super::flow::State;
-use super::sender::Sender;
+use super::Sender;
+use crate::tcp::flow::State;
 
 impl Sender {
     /// Counts a duplicate ACK: another packet has arrived above the hole.

@@ -2,13 +2,12 @@
 //!
 //! Source: [TCP small queues](https://lwn.net/Articles/507065/), with the limit that follows the pacing rate.
 
-use super::device::{Device, Released, memory_bytes};
-use super::output::Outbox;
-use super::pacer::{Pacer, Pacing};
-use super::sender::{Sender, Setup};
+use super::Sender;
 use crate::Time;
 use crate::net::packet::{Flags, HEADER_BYTES, Kind, Packet};
-use crate::run::Qdisc;
+use crate::tcp::device::{Released, memory_bytes};
+use crate::tcp::outbox::Outbox;
+use crate::tcp::pacer::Pacing;
 
 /// Share of a second for which the packets in a device suffice at the pacing rate: 2^-10 s (Linux: `sk_pacing_shift`).
 const LIMIT_SHIFT: u32 = 10;
@@ -27,19 +26,6 @@ impl Outbox {
     fn released(&mut self) -> Released<'_> {
         Released { left: &mut self.packets, dropped: &mut self.dropped }
     }
-}
-
-/// The pacer and the device of a sender.
-pub(super) fn parts(setup: &Setup) -> (Option<Pacer>, Option<Box<Device>>) {
-    let device = Device::new(&setup.host, setup.device_rate_bit_per_s, u64::from(setup.flow)).map(Box::new);
-    let pacing = match setup.host.qdisc {
-        Qdisc::Fq => Pacing::Queue,
-        _ if setup.pacing => Pacing::Socket,
-        _ => Pacing::Off,
-    };
-    // The limit of a device follows the pacing rate, even if nothing is paced.
-    let pacer = (pacing != Pacing::Off || device.is_some()).then(|| Pacer::new(pacing));
-    (pacer, device)
 }
 
 impl Sender {

@@ -3,8 +3,8 @@
 //! Source: [RFC 6675, 4](https://www.rfc-editor.org/rfc/rfc6675#section-4), with the measured reordering for the threshold
 //! of three, as in Linux with `tcp_recovery = 0`.
 
+use super::Sender;
 use super::ack_info::AckInfo;
-use super::sender::Sender;
 use crate::run::LossDetection;
 
 impl Sender {

@@ -5,14 +5,14 @@
 //! 4.13: the retransmission waits for a quarter of a round trip, and a sender that has seen reordering retransmits nothing
 //! early.
 
-use super::flow::State;
-use super::output::Outbox;
-use super::prr::Progress;
-use super::recovery::Trigger;
-use super::sender::Sender;
-use super::timer::Alarm;
+use super::Sender;
+use super::ack_info::Trigger;
 use crate::Time;
 use crate::cc::Recovery;
+use crate::tcp::flow::State;
+use crate::tcp::outbox::Outbox;
+use crate::tcp::prr::Progress;
+use crate::tcp::timer::Alarm;
 
 /// Number of outstanding packets from which three duplicate ACKs can come.
 const ENOUGH_PACKETS: u32 = 4;

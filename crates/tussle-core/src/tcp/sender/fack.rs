@@ -5,7 +5,7 @@
 //! 4.14 (`tcp_fack = 1`) the measured reordering takes the place of three, and a sender that has seen reordering counts as
 //! RFC 6675 does.
 
-use super::sender::Sender;
+use super::Sender;
 
 impl Sender {
     /// Whether losses are counted from the forward-most sacked packet.
@@ -13,7 +13,7 @@ impl Sender {
         self.setup.host.fack && self.setup.sack && !self.rack.reordering_seen
     }
 
-    /// Marks the packets as lost that are further below the forward-most sacked packet than the reordering seen; returns
+    /// Marks as lost the packets that are further below the forward-most sacked packet than the reordering seen; returns
     /// whether there are any.
     pub(super) fn mark_losses_forward(&mut self) -> bool {
         let end = self.board.highest_sacked_end(&self.flow).saturating_sub(self.rack.reordering);

@@ -1,8 +1,8 @@
 //! Reduction of the window in recovery: proportional rate reduction, rate halving as before Linux 3.2, or all at once.
 
-use super::prr::{Progress, Target};
-use super::sender::Sender;
+use super::Sender;
 use crate::run::Reduction;
+use crate::tcp::prr::{Progress, Target};
 
 impl Sender {
     /// Performs one step of the reduction.

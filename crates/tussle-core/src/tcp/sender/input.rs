@@ -1,15 +1,15 @@
 //! ACK processing at the sender: scoreboard, RTT estimation, loss recovery and the call of the algorithm.
 
+use super::Sender;
 use super::ack_info::{AckInfo, NextTransmission};
-use super::flow::{Ack, Cause, State};
-use super::output::{Event, Outbox};
-use super::prr::Progress;
-use super::rack::age_us;
-use super::scoreboard::Sent;
-use super::sender::Sender;
 use crate::cc::Recovery;
 use crate::net::packet::{Block, Flags, Packet, timestamp_ms};
 use crate::run::Growth;
+use crate::tcp::flow::{Ack, Cause, State};
+use crate::tcp::outbox::{Event, Outbox};
+use crate::tcp::prr::Progress;
+use crate::tcp::rack::age_us;
+use crate::tcp::scoreboard::Sent;
 
 impl Sender {
     #[inline]
