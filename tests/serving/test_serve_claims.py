@@ -1,5 +1,6 @@
 """False reports of clients with the code to `tussle serve`: other clients are still measured."""
 
+import shutil
 import socket
 import time
 from collections.abc import Callable
@@ -192,14 +193,16 @@ def received(tmp_path_factory):
     return folder / "out.partial"
 
 
+@pytest.fixture
+def partial(received, tmp_path):
+    """A copy of the files that a server wrote, for `--finish -o out`."""
+    return Path(shutil.copytree(received, tmp_path / "out.partial"))
+
+
 @pytest.mark.parametrize("defect", BAD)
-def test_a_flow_with_bad_rows_is_left_out_and_the_rest_is_finished(defect, received, tmp_path, tussle_):
+def test_a_flow_with_bad_rows_is_left_out_and_the_rest_is_finished(defect, partial, tmp_path, tussle_):
     change, reason = BAD[defect]
-    copied = tmp_path / "out.partial"
-    copied.mkdir()
-    for file in received.glob("*.arrow"):
-        (copied / file.name).write_bytes(file.read_bytes())
-    of_earlier_version(copied, 1, change)
+    of_earlier_version(partial, 1, change)
     answer = tussle_("serve", "--finish", "-o", tmp_path / "out")
     assert answer.status == 0, answer.problems
     dataset = tussle.open(tmp_path / "out")
@@ -210,13 +213,37 @@ def test_a_flow_with_bad_rows_is_left_out_and_the_rest_is_finished(defect, recei
     assert sentence in answer.out
 
 
-def test_a_dataset_without_plausible_flows_is_refused(received, tmp_path, tussle_):
-    copied = tmp_path / "out.partial"
-    copied.mkdir()
-    for file in received.glob("*.arrow"):
-        (copied / file.name).write_bytes(file.read_bytes())
+def test_a_damaged_file_of_samples_is_left_out_and_the_rest_is_finished(partial, tmp_path, tussle_):
+    """As after a power cut: the latest file is empty."""
+    latest = max(partial.glob("samples-*.arrow"))
+    latest.write_bytes(b"")
+    answer = tussle_("serve", "--finish", "-o", tmp_path / "out")
+    assert answer.status == 0, answer.problems
+    dataset = tussle.open(tmp_path / "out")
+    [sentence] = dataset.provenance["left_out"]
+    assert sentence.startswith(f"{latest.name} is left out: it is damaged")
+    assert sentence in answer.out
+    assert dataset.flows.collect()["name"].to_list() == ["client-1", "client-2"]
+    assert dataset.samples.collect().height > 0
+
+
+def test_a_flow_that_has_just_started_does_not_prevent_the_dataset_of_the_others(partial, tmp_path, tussle_):
+    """The server was killed before the first row of its second flow."""
+    for chunk in partial.glob("samples-*.arrow"):
+        pl.read_ipc_stream(chunk).filter(pl.col("flow") == 0).write_ipc_stream(chunk)
+    nothing_yet = [pl.lit(None, pl.Float64).alias(name) for name in ("end_s", "complete_s")]
+    flows = pl.read_ipc_stream(partial / "flows.arrow")
+    pl.concat([flows.head(1), flows.tail(1).with_columns(nothing_yet)]).write_ipc_stream(
+        partial / "flows.arrow"
+    )
+    answer = tussle_("serve", "--finish", "-o", tmp_path / "out")
+    assert answer.status == 0, answer.problems
+    assert tussle.open(tmp_path / "out").flows.collect()["name"].to_list() == ["client-1", "client-2"]
+
+
+def test_a_dataset_without_plausible_flows_is_refused(partial, tmp_path, tussle_):
     for flow in (0, 1):
-        of_earlier_version(copied, flow, BAD["rtt"][0])
+        of_earlier_version(partial, flow, BAD["rtt"][0])
     answer = tussle_("serve", "--finish", "-o", tmp_path / "out")
     assert answer.status == 2
     assert "contains no flow that can be measured: client-1 is left out" in answer.problems
