@@ -448,6 +448,10 @@ def test_the_command_shows_the_traceback_and_exits_with_2(
             "def on_start(self, flow, control): import os; os._exit(0)",
             "s: called exit(); it must not end the process",
         ),
+        (
+            "def on_start(self, flow, control): import os; os.execlp('true', 'true')",
+            "s: RuntimeError: an algorithm must not replace the process; start a program with subprocess",
+        ),
     ],
 )
 @pytest.mark.usefixtures("here")
@@ -479,6 +483,10 @@ def test_an_error_in_a_hook_names_the_hook(body: str, words: str) -> None:
         ),
         ("import sys; sys.exit(0)", "loading it called exit(); it must not end the process"),
         ("import os; os._exit(0)", "loading it called exit(); it must not end the process"),
+        (
+            "import os; os.execve('/bin/true', ['true'], {})",
+            "loading it raised RuntimeError: an algorithm must",
+        ),
         ("class Mine:\n  def __init__(self): raise GeneratorExit", "making it raised GeneratorExit"),
         ("class Mine:\n  @property\n  def on_ack(self): 1 / 0", "reading the class raised ZeroDivisionError"),
         ("class Mine:\n  on_ack = property(exit)", "reading the class called exit(); it must not end"),
@@ -503,16 +511,17 @@ def test_an_invalid_class_is_refused_before_the_run(source: str, words: str) -> 
     assert bool(refused.details) == ("raised" in words or "called" in words)
 
 
-def test_threads_and_processes_of_an_algorithm_end_by_os_exit() -> None:
+def test_threads_and_processes_of_an_algorithm_still_end_and_execute_programs() -> None:
     script = """
 import os, threading
-from tussle.own_algorithms import os_exit_raises
+from tussle.own_algorithms import process_must_live
 
-with os_exit_raises():
+with process_must_live():
     child = os.fork()
     if child == 0:
         os._exit(7)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert os.spawnlp(os.P_WAIT, "false", "false") == 1
     threading.Thread(target=os._exit, args=[3]).start()
     threading.Event().wait()
 """

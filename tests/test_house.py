@@ -121,3 +121,15 @@ def test_no_error_message_ends_with_a_full_stop():
         calls = [node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Call)]
         errors = [call for call in calls if call.args and ast.unparse(call.func) == "TussleError"]
         assert [(file, call.lineno) for call in errors if _end(call.args[0]).endswith(".")] == []
+
+
+def test_every_page_has_a_content_security_policy():
+    pages = {page: page.read_text("utf-8") for page in ROOT.glob("python/tussle/*/templates/*.html")}
+    policy = '<meta http-equiv="Content-Security-Policy" content="default-src \'none\';'
+    [head] = [text for page, text in pages.items() if page.name == "head.html"]
+    assert policy in head
+    whole = {page.name: text for page, text in pages.items() if "<html" in text}
+    assert len(whole) > 5
+    assert [
+        name for name, text in whole.items() if policy not in text and '{% include "head.html" %}' not in text
+    ] == []

@@ -31,7 +31,10 @@ _ARGUMENTS = {
     if inspect.isfunction(hook)
 }
 """The arguments of each hook after `self`."""
-_os_exit = os._exit
+_ENDS_OF_PROCESS: Mapping[str, Callable[..., NoReturn]] = {
+    name: vars(os)[name] for name in ("_exit", "execv", "execve")
+}
+"""The functions of `os` that return to nobody; the others of their kind call these."""
 
 
 class Reference(NamedTuple):
@@ -175,23 +178,31 @@ def _errors_of(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def os_exit_raises() -> Iterator[None]:
-    """Let `os._exit` raise SystemExit in this thread: a user's code could end a command with success.
+def process_must_live() -> Iterator[None]:
+    """Let the functions of `os` that end or replace the process raise an error in this thread.
 
-    Other threads, and processes that the user's code forks, still end.
+    With them a user's code could end a command with success and without a result. Other threads, and
+    processes that the user's code forks, still end.
     """
     here = (os.getpid(), threading.get_ident())
 
-    def leave(status: int) -> NoReturn:
-        if (os.getpid(), threading.get_ident()) != here:
-            _os_exit(status)
-        raise SystemExit(status)
+    def guarded(name: str, function: Callable[..., NoReturn]) -> Callable[..., NoReturn]:
+        def refuse(*arguments: Any, **keywords: Any) -> NoReturn:
+            if (os.getpid(), threading.get_ident()) != here:
+                function(*arguments, **keywords)
+            if name == "_exit":
+                raise SystemExit(*arguments, **keywords)
+            raise RuntimeError("an algorithm must not replace the process; start a program with subprocess")
 
-    os._exit = leave
+        return refuse
+
+    for name, function in _ENDS_OF_PROCESS.items():
+        setattr(os, name, guarded(name, function))
     try:
         yield
     finally:
-        os._exit = _os_exit
+        for name, function in _ENDS_OF_PROCESS.items():
+            setattr(os, name, function)
 
 
 def _described(error: BaseException) -> str:

@@ -1,5 +1,6 @@
 """False reports of clients with the code to `tussle serve`: other clients are still measured."""
 
+import shutil
 import socket
 import time
 from collections.abc import Callable
@@ -13,7 +14,8 @@ from impostor import DOWN, UP, Client, exactly, probe, receiver, sender
 from joined import Server, finished, sending, serving
 
 U32, U64 = 2**32 - 1, 2**64 - 1
-
+MOST_BYTES = 2**60
+"""The largest number of bytes that the server accepts in a claim."""
 
 FAR_OFF = {"offset_s": 1e300, "error_s": 0.0}
 UPLOADED: dict[str, Callable[[Client, int], None]] = {
@@ -88,16 +90,14 @@ def test_false_claims_do_not_change_the_results_of_an_honest_client(after_lies):
     assert flow["delivered_bytes"] == ended["live"]["total_bytes"] - 26
 
 
-def test_the_result_is_the_servers_observation_beside_the_claim(tmp_path):
-    claimed = 500_000_000
+@pytest.mark.parametrize("claimed", [500_000_000, MOST_BYTES])
+def test_the_result_is_the_servers_observation_beside_the_claim(claimed, tmp_path):
     with serving(None, tmp_path / "out", clients=1) as server:
         with Client(server.at, server.code) as liar:
             flow = liar.open_flow()
             flow.sendall(bytes(10_000))
             at = liar.server_instant() + 2
-            liar.report(
-                [(at + ahead, sender(bytes_acked=claimed, data_segs_out=claimed)) for ahead in range(5)]
-            )
+            liar.report([(at + ahead, sender(bytes_acked=claimed, data_segs_out=99)) for ahead in range(5)])
             liar.report_validity()
             until_reached(liar, at + 5)
             flow.shutdown(socket.SHUT_WR)
@@ -112,7 +112,7 @@ def test_the_result_is_the_servers_observation_beside_the_claim(tmp_path):
     assert set(samples["client.claimed_bytes"]) == {float(claimed)}
     [sentence] = dataset.provenance["contradictions"]
     assert sentence == (
-        "client-1: its client claims that 500000000 bytes were acknowledged, and 10000 arrived; "
+        f"client-1: its client claims that {claimed} bytes were acknowledged, and 10000 arrived; "
         "the server's observation counts"
     )
 
@@ -193,14 +193,16 @@ def received(tmp_path_factory):
     return folder / "out.partial"
 
 
+@pytest.fixture
+def partial(received, tmp_path):
+    """A copy of the files that a server wrote, for `--finish -o out`."""
+    return Path(shutil.copytree(received, tmp_path / "out.partial"))
+
+
 @pytest.mark.parametrize("defect", BAD)
-def test_a_flow_with_bad_rows_is_left_out_and_the_rest_is_finished(defect, received, tmp_path, tussle_):
+def test_a_flow_with_bad_rows_is_left_out_and_the_rest_is_finished(defect, partial, tmp_path, tussle_):
     change, reason = BAD[defect]
-    copied = tmp_path / "out.partial"
-    copied.mkdir()
-    for file in received.glob("*.arrow"):
-        (copied / file.name).write_bytes(file.read_bytes())
-    of_earlier_version(copied, 1, change)
+    of_earlier_version(partial, 1, change)
     answer = tussle_("serve", "--finish", "-o", tmp_path / "out")
     assert answer.status == 0, answer.problems
     dataset = tussle.open(tmp_path / "out")
@@ -211,13 +213,37 @@ def test_a_flow_with_bad_rows_is_left_out_and_the_rest_is_finished(defect, recei
     assert sentence in answer.out
 
 
-def test_a_dataset_without_plausible_flows_is_refused(received, tmp_path, tussle_):
-    copied = tmp_path / "out.partial"
-    copied.mkdir()
-    for file in received.glob("*.arrow"):
-        (copied / file.name).write_bytes(file.read_bytes())
+def test_a_damaged_file_of_samples_is_left_out_and_the_rest_is_finished(partial, tmp_path, tussle_):
+    """As after a power cut: the latest file is empty."""
+    latest = max(partial.glob("samples-*.arrow"))
+    latest.write_bytes(b"")
+    answer = tussle_("serve", "--finish", "-o", tmp_path / "out")
+    assert answer.status == 0, answer.problems
+    dataset = tussle.open(tmp_path / "out")
+    [sentence] = dataset.provenance["left_out"]
+    assert sentence.startswith(f"{latest.name} is left out: it is damaged")
+    assert sentence in answer.out
+    assert dataset.flows.collect()["name"].to_list() == ["client-1", "client-2"]
+    assert dataset.samples.collect().height > 0
+
+
+def test_a_flow_that_has_just_started_does_not_prevent_the_dataset_of_the_others(partial, tmp_path, tussle_):
+    """The server was killed before the first row of its second flow."""
+    for chunk in partial.glob("samples-*.arrow"):
+        pl.read_ipc_stream(chunk).filter(pl.col("flow") == 0).write_ipc_stream(chunk)
+    nothing_yet = [pl.lit(None, pl.Float64).alias(name) for name in ("end_s", "complete_s")]
+    flows = pl.read_ipc_stream(partial / "flows.arrow")
+    pl.concat([flows.head(1), flows.tail(1).with_columns(nothing_yet)]).write_ipc_stream(
+        partial / "flows.arrow"
+    )
+    answer = tussle_("serve", "--finish", "-o", tmp_path / "out")
+    assert answer.status == 0, answer.problems
+    assert tussle.open(tmp_path / "out").flows.collect()["name"].to_list() == ["client-1", "client-2"]
+
+
+def test_a_dataset_without_plausible_flows_is_refused(partial, tmp_path, tussle_):
     for flow in (0, 1):
-        of_earlier_version(copied, flow, BAD["rtt"][0])
+        of_earlier_version(partial, flow, BAD["rtt"][0])
     answer = tussle_("serve", "--finish", "-o", tmp_path / "out")
     assert answer.status == 2
     assert "contains no flow that can be measured: client-1 is left out" in answer.problems

@@ -77,7 +77,7 @@ def test_a_worker_that_is_killed_while_it_sends_a_result_leaves_nobody_waiting()
     with processes(1) as pool:
         lost, queued = pool.submit(is_killed_while_it_sends), pool.submit(abs, -1)
         for future in (lost, queued):
-            with pytest.raises(BrokenExecutor, match="a worker process ended unexpectedly"):
+            with pytest.raises(BrokenExecutor, match="killed by SIGKILL, perhaps for lack of memory"):
                 future.result(timeout=60)
         assert pool.submit(abs, -2).result(timeout=60) == 2
 
@@ -86,7 +86,17 @@ def test_other_workers_go_on_when_one_is_killed():
     with processes(2) as pool:
         lost = pool.submit(os.abort)
         assert [pool.submit(abs, -number).result(timeout=60) for number in range(8)] == list(range(8))
-        with pytest.raises(BrokenExecutor):
+        with pytest.raises(BrokenExecutor, match=r"a worker process was killed by SIGABRT$"):
+            lost.result(timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("end", "status"), [((os._exit, 0), 0), ((os.execv, "/bin/false", ["false"]), 1)], ids=["exit", "exec"]
+)
+def test_a_worker_that_ends_by_itself_is_lost_with_its_status(end: tuple[Any, ...], status: int):
+    with processes(1) as pool:
+        lost = pool.submit(*end)
+        with pytest.raises(BrokenExecutor, match=rf"ended unexpectedly, with status {status}$"):
             lost.result(timeout=60)
 
 

@@ -294,7 +294,7 @@ def test_an_exception_in_an_engine_is_reported_as_a_bug(tmp_path: Path) -> None:
 def test_a_killed_worker_is_reported_and_the_sweep_can_be_resumed(reference: Dataset, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     killed = SweepSettings(workers=2, engine=FakeEngine(is_killed_on_20_mbit_per_s))
-    with pytest.raises(TussleError, match=r"worker process ended unexpectedly.*repeat the same command"):
+    with pytest.raises(TussleError, match=r"worker process was killed by SIGKILL.*repeat the same command"):
         sweep(SCENARIO, folder, killed)
     assert stored(folder) < RUNS
     assert same_files(reference.folder, sweep(SCENARIO, folder, INLINE).folder)

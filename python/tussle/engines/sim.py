@@ -11,7 +11,7 @@ import polars as pl
 
 from tussle import _core
 from tussle.errors import TussleError
-from tussle.own_algorithms import load, os_exit_raises, user_traceback
+from tussle.own_algorithms import load, process_must_live, user_traceback
 
 MAX_PACKETS = 3_000_000
 """Largest number of packets in one capture, at both ends together, and of rows in the log of a queue: half a
@@ -32,7 +32,7 @@ class SimEngine:
     def check(self, run: Mapping[str, Any]) -> None:
         """Raise TussleError when the simulator cannot honour any part of `run`."""
         try:
-            with os_exit_raises():
+            with process_must_live():
                 _core.check(json.dumps(run), load(run))
         except ValueError as error:
             raise TussleError(str(error)) from error
@@ -64,7 +64,7 @@ class SimEngine:
 
 def _tables(run: Mapping[str, Any], simulate: Callable[..., dict[str, Any]]) -> dict[str, pl.DataFrame]:
     try:
-        with os_exit_raises():
+        with process_must_live():
             tables = simulate(json.dumps(run), load(run))
     except _core.HookError as error:
         cause = error.__cause__

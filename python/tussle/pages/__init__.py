@@ -1,4 +1,4 @@
-"""The environment and the style of the pages of agreement, studies, suites and worst cases."""
+"""The environment, head and style of the pages of agreement, studies, suites and worst cases."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader, Pack
 
 
 def environment(package: str, folder: Path | None = None) -> Environment:
-    """Return the environment of a package's templates, which may include `document.css`.
+    """Return the environment of a package's templates, which include `head.html` and `document.css`.
 
     A template in `folder` comes before one of the package.
     """

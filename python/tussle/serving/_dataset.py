@@ -3,7 +3,7 @@
 import math
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -87,7 +87,9 @@ def write_dataset(folder: Path, facts: Mapping[str, Any]) -> Conversion:
     out. Raises TussleError when there is nothing to convert, or the dataset cannot be written.
     """
     partial = partial_folder(folder)
-    received, left_out = vetted(read_records(partial))
+    records, damaged = read_records(partial)
+    received, implausible = vetted(records)
+    left_out = damaged + implausible
     if received.flows.is_empty():
         raise TussleError(
             f"{partial} contains no flow that can be measured: {'; '.join(left_out)}; remove it"
@@ -159,8 +161,7 @@ def _turns(written: _Recorded) -> Iterator[_Recorded]:
         began_s = _on_grid(turn["start_s"])
         chosen = turn.drop("turn", "until_s").sort("flow")
         samples = written.samples.filter(pl.col("flow").is_in(chosen["flow"].to_list()))
-        ends = [turn["until_s"].max(), samples["time_s"].max()]
-        yield _since(began_s, _Recorded(chosen, samples, max(_known(ends))))
+        yield _since(began_s, _Recorded(chosen, samples, _last_s(turn["until_s"], turn, samples)))
 
 
 def _since(began_s: float, written: _Recorded) -> _Recorded:
@@ -175,14 +176,16 @@ def _on_grid(starts: pl.Series) -> float:
     return math.floor(min(starts) / _GRID_S) * _GRID_S
 
 
-def _known(times: Iterable[Any]) -> list[float]:
-    return [time for time in times if time is not None]
+def _last_s(ends: pl.Series, flows: pl.DataFrame, samples: pl.DataFrame) -> float:
+    """Return the latest time of the ends and rows; a flow that has just started has neither yet."""
+    times: list[Any] = [ends.max(), samples["time_s"].max(), (flows["start_s"] + _GRID_S).max()]
+    return max(time for time in times if time is not None)
 
 
 def _written(received: Received) -> _Recorded:
     flows, samples, _ = received
-    ends = [flows["end_s"].max(), samples["time_s"].max(), flows["start_s"].max()]
-    return _since(_on_grid(flows["start_s"]), _Recorded(flows, samples, max(_known(ends))))
+    end_s = _last_s(flows["end_s"], flows, samples)
+    return _since(_on_grid(flows["start_s"]), _Recorded(flows, samples, end_s))
 
 
 def _scenario(written: _Recorded) -> Scenario:

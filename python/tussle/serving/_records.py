@@ -50,8 +50,12 @@ _SAMPLES = Table(
 _VALIDITY = Table("validity", "one per flow", OPTIONAL_TABLES["validity"].columns[1:])
 
 
-def read_records(partial: Path) -> Received:
-    """Read the files of a server; raises TussleError when there is no flow, or a file is damaged."""
+def read_records(partial: Path) -> tuple[Received, list[str]]:
+    """Read the files of a server, and name the damaged files of samples, which are left out.
+
+    After a power cut, the latest file may be empty. Raises TussleError when there is no flow, or another file
+    is damaged.
+    """
     if not (partial / "flows.arrow").exists():
         raise TussleError(f"{partial} contains no flow, so that no dataset can be made")
     try:
@@ -60,13 +64,24 @@ def read_records(partial: Path) -> Received:
             # Earlier servers did not look for any.
             flows = flows.with_columns(contradiction=pl.lit(""))
         flows, validity = _FLOWS.conform(flows), _VALIDITY.conform(validity)
-        chunks = [_SAMPLES.conform(chunk) for chunk in map(_read, sorted(partial.glob("samples-*.arrow")))]
-        samples = pl.concat(chunks or [pl.DataFrame(schema=_SAMPLES.schema())], how="diagonal")
+        samples, left_out = _samples(partial)
         if fault := next(_twice(flows, validity, samples), None):
             raise TussleError(fault)
     except (TussleError, *UNREADABLE) as error:
         raise TussleError(f"{partial} is damaged ({error}); remove it") from error
-    return Received(flows, samples.sort("time_s", "flow"), validity)
+    return Received(flows, samples.sort("time_s", "flow"), validity), left_out
+
+
+def _samples(partial: Path) -> tuple[pl.DataFrame, list[str]]:
+    chunks, left_out = [pl.DataFrame(schema=_SAMPLES.schema())], []
+    for file in sorted(partial.glob("samples-*.arrow")):
+        stored = file.read_bytes()
+        try:
+            chunks.append(_SAMPLES.conform(pl.read_ipc_stream(stored)))
+        except (TussleError, *UNREADABLE) as error:
+            reason = str(error).splitlines()[0]
+            left_out.append(f"{file.name} is left out: it is damaged ({reason})")
+    return pl.concat(chunks, how="diagonal"), left_out
 
 
 def _read(file: Path) -> pl.DataFrame:

@@ -13,8 +13,8 @@ from tussle.units import RATE, rate
 _MOST_RATE_BIT_PER_S = rate(RATE.most)
 _MOST_BYTES = 1 << 60
 _MOST_RTT_MS = 1e6
-_MOST_NUMBER = 1e16
-"""Largest plausible number. The largest numbers that a kernel reports are rates in bit/s."""
+_MOST_NUMBER = float(_MOST_BYTES)
+"""Largest plausible number: a server accepts claims of as many bytes."""
 _MOST_TIME_S = 1e10
 """Largest plausible time: a table has nanoseconds in 64 bits."""
 _AHEAD_S = 10.0

@@ -10,13 +10,18 @@ from tussle.errors import TussleError
 from tussle.scenario import PlannedRun
 from tussle.sweep.task import TASK_S, Failure, Outcome, Task, execute
 
-_WORKER_LOST = (
-    "a worker process ended unexpectedly: it was killed, perhaps for lack of memory (fewer workers need "
-    'less), or was started by a script that does not call the sweep under `if __name__ == "__main__":`'
+_EXECUTOR_LOST = (
+    "a worker process of the executor ended unexpectedly: it was killed, perhaps for lack of memory (fewer "
+    "workers need less), or was started by a script that does not call the sweep under "
+    '`if __name__ == "__main__":`'
 )
 
 _GLANCE_S = 0.2
 """Interval of checks for Ctrl-C."""
+
+
+class ExecutorLostError(BrokenExecutor):
+    """An executor that is lost, with the reason in a sentence."""
 
 
 class TaskLostError(Exception):
@@ -122,7 +127,7 @@ class Dispatch:
         except BrokenExecutor as error:
             # The executor is lost, whichever run it executed.
             self.problems[task[0].index] = TussleError(
-                str(error) if isinstance(error, ExecutorLostError) else _WORKER_LOST
+                str(error) if isinstance(error, ExecutorLostError) else _EXECUTOR_LOST
             )
             return None
         except TussleError as error:
@@ -144,10 +149,6 @@ class Dispatch:
             broken: Future[Outcome] = Future()
             broken.set_exception(error)
             return broken
-
-
-class ExecutorLostError(BrokenExecutor):
-    """An executor that is lost, with the reason in a sentence."""
 
 
 def _failed(sentence: str) -> Outcome:

@@ -8,12 +8,17 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
 from typing import Any, TypeAlias
+
+from tussle.sweep.dispatch import ExecutorLostError
+
+_END_S = 5.0
+"""Time allowed for a worker to end once its connection is closed."""
 
 
 class Inline(Executor):
@@ -35,8 +40,8 @@ def available_cores() -> int:
 def processes(workers: int) -> Iterator[Executor]:
     """Run an executor of worker processes, which end at once when the block is left by an exception.
 
-    They also end when this process is killed. The task of a worker that was killed fails with BrokenExecutor;
-    other workers execute the others.
+    They also end when this process is killed. The task of a worker that was killed fails with
+    ExecutorLostError; other workers execute the others.
     """
     pool = _Workers(workers)
     try:
@@ -109,18 +114,20 @@ class _Workers(Executor):
             while (task := self._tasks.get()) is not None:
                 future, call = task
                 if future.set_running_or_notify_cancel() and not _settle(future, call, connection):
-                    self._forget_this_worker()
+                    lost = ExecutorLostError(_how_it_ended(process))
+                    future.set_exception(lost)
+                    self._forget_this_worker(lost)
                     break
         process.join()
 
-    def _forget_this_worker(self) -> None:
+    def _forget_this_worker(self, lost: ExecutorLostError) -> None:
         """Forget the worker of this thread; without another one nobody would execute queued calls."""
         with self._lock:
             del self._workers[threading.current_thread()]
             if not self._workers:
                 for future in self._queued():
                     if future.set_running_or_notify_cancel():
-                        future.set_exception(BrokenExecutor(_LOST))
+                        future.set_exception(lost)
 
     def _queued(self) -> Iterator[Future[Any]]:
         """Take the futures of all queued calls."""
@@ -129,11 +136,24 @@ class _Workers(Executor):
                 yield task[0]
 
 
-_LOST = "a worker process ended unexpectedly"
+def _how_it_ended(process: BaseProcess) -> str:
+    """Describe the end of a worker whose connection is closed."""
+    process.join(_END_S)
+    if process.exitcode is None:
+        process.kill()
+        return "a worker process closed its connection"
+    if process.exitcode >= 0:
+        return f"a worker process ended unexpectedly, with status {process.exitcode}"
+    try:
+        name = signal.Signals(-process.exitcode).name
+    except ValueError:  # a real-time signal
+        name = f"signal {-process.exitcode}"
+    memory = ", perhaps for lack of memory (fewer workers need less)" if name == "SIGKILL" else ""
+    return f"a worker process was killed by {name}{memory}"
 
 
 def _settle(future: Future[Any], call: _Call, connection: Connection) -> bool:
-    """Let a worker execute a call, and settle its future; return whether the worker lives."""
+    """Let a worker execute a call, and settle its future; return False if the worker is lost."""
     try:
         asked = pickle.dumps(call)
     except Exception as error:
@@ -143,7 +163,6 @@ def _settle(future: Future[Any], call: _Call, connection: Connection) -> bool:
         connection.send_bytes(asked)
         answer = connection.recv_bytes()
     except (EOFError, OSError):
-        future.set_exception(BrokenExecutor(_LOST))
         return False
     try:
         result, error = pickle.loads(answer)  # noqa: S301 (from a worker of this process)
