@@ -38,6 +38,31 @@ def test_a_command_that_was_killed_before_its_report_writes_the_report(
     assert (finished / "report.html").exists()
 
 
+def test_a_command_that_was_killed_as_its_sweep_ended_removes_the_store_of_its_runs(
+    tmp_path: Path, tussle_: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one.toml").write_text(SCENARIO)
+    monkeypatch.setattr("tussle.sweep.partial.Partial.remove", lambda _self: None)
+    assert tussle_("run", "one.toml", "-o", "out").status == 0
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out" / "report.html").unlink()
+    # Killed while the store was removed.
+    (tmp_path / "out.partial" / "sweep.json").unlink()
+    assert list(tmp_path.glob("out.partial/runs/*/*"))
+    assert tussle_("run", "one.toml", "-o", "out").status == 0
+    assert not (tmp_path / "out.partial").exists()
+
+
+def test_a_folder_that_is_no_store_of_runs_is_kept(finished: Path, tussle_: Callable[..., Answer]) -> None:
+    (finished / "report.html").unlink()
+    notes = finished.with_name("out.partial") / "notes.txt"
+    notes.parent.mkdir()
+    notes.touch()
+    assert tussle_("run", "one.toml", "-o", "out").status == 0
+    assert notes.exists()
+
+
 def test_another_command_does_not_take_a_dataset_without_a_report_for_its_own(
     finished: Path, tussle_: Callable[..., Answer]
 ) -> None:

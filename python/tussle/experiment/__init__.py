@@ -201,10 +201,13 @@ def _check(execution: Execution) -> None:
 
 
 def finished(scenario: Scenario, folder: Path, engine: "Engine") -> "Dataset | None":
-    """Return the dataset in a folder if these very runs made it: scenario, engine, version and files."""
+    """Return the dataset in a folder if these very runs made it: scenario, engine, version and files.
+
+    A sweep that was killed as it ended may have left its store behind, which is removed.
+    """
     from tussle.dataset.files import PROVENANCE
     from tussle.dataset.places import is_remote
-    from tussle.sweep import own_algorithms
+    from tussle.sweep import own_algorithms, remove_left_behind
 
     if is_remote(folder) or not (folder / PROVENANCE).is_file():
         return None
@@ -213,7 +216,10 @@ def finished(scenario: Scenario, folder: Path, engine: "Engine") -> "Dataset | N
     if found.scenario != scenario or facts != (dict(engine.about()), tussle.__version__):
         return None
     files = found.provenance.get("own_algorithms_sha256", {})
-    return found if files == own_algorithms(scenario, engine) else None
+    if files != own_algorithms(scenario, engine):
+        return None
+    remove_left_behind(folder)
+    return found
 
 
 def _place(output: str | PathLike[str]) -> Path:

@@ -20,7 +20,7 @@ from tussle.sweep.cluster import Cluster, Needs, connected
 from tussle.sweep.dispatch import Dispatch, Limits, which
 from tussle.sweep.merge import merged
 from tussle.sweep.order import ORDERS, Order, ordered
-from tussle.sweep.partial import SCENARIO_OF_IDENTITY, Partial, open_partial
+from tussle.sweep.partial import SCENARIO_OF_IDENTITY, Partial, open_partial, remove_left_behind
 from tussle.sweep.plan import runs_of
 from tussle.sweep.pool import Inline, available_cores, processes
 from tussle.sweep.progress import ProgressBar, Silent, SweepProgress
@@ -33,6 +33,7 @@ __all__ = [
     "SweepProgress",
     "SweepSettings",
     "own_algorithms",
+    "remove_left_behind",
     "sweep",
 ]
 

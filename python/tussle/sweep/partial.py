@@ -14,7 +14,7 @@ import shutil
 import tomllib
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -140,7 +140,7 @@ def open_partial(folder: Path, identity: Mapping[str, object]) -> Iterator[Parti
     `identity` contains everything that decides the results. Raises TussleError when the store cannot be
     written, is in use, or belongs to a sweep with another identity.
     """
-    path = folder.with_name(f"{folder.name}.partial")
+    path = _store(folder)
     with explained(path):
         make_folder(path)
         try:
@@ -161,6 +161,25 @@ def open_partial(folder: Path, identity: Mapping[str, object]) -> Iterator[Parti
                 partial.remove()
 
 
+def remove_left_behind(folder: Path) -> None:
+    """Remove the store of a sweep that was killed after it had published the dataset `folder`."""
+    path = _store(folder)
+    if not path.is_dir() or _foreign(path):
+        return
+    # Another process may be about to remove it.
+    with suppress(Timeout), FileLock(path / _LOCK).acquire(timeout=0):
+        Partial(path).remove()
+
+
+def _store(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.partial")
+
+
+def _foreign(path: Path) -> set[str]:
+    """Return the names in a folder that are not those of a store, even of one that is removed in part."""
+    return {other.name for other in path.iterdir()} - {_LOCK, _IDENTITY, _RUNS, f".{_IDENTITY}.new"}
+
+
 def _identify(partial: Partial, identity: Mapping[str, object]) -> None:
     """Write the identity of the stored runs; raises TussleError when they belong to another sweep."""
     path = partial.folder
@@ -176,9 +195,7 @@ def _identify(partial: Partial, identity: Mapping[str, object]) -> None:
                 f"{path} holds finished runs of another sweep ({differs} differs); repeat that sweep to "
                 "finish it, give another output folder (-o), or remove this folder"
             )
-        unfinished = f".{_IDENTITY}.new"
-        others = {other.name for other in path.iterdir()} - {_LOCK, _IDENTITY, _RUNS, unfinished}
-        if others:
+        if others := _foreign(path):
             raise TussleError(
                 f"{path} is not the store of a sweep (it holds {min(others)}); remove it, or give another "
                 "output folder (-o)"
