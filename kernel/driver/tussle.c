@@ -26,14 +26,17 @@
 #include <net/pkt_sched.h>
 #include "tussle.h"
 
-/* The headers that the path looks at. */
+/* Size of the headers that the path reads. */
 #define HEADER_BYTES (sizeof(struct iphdr) + sizeof(struct tcphdr))
 #define MAX_HOSTS 65536
 #define MAX_RUN_BYTES (64 << 20)
 #define LARGEST_REQUEST 256
 #define NS_BITS (8 * NSEC_PER_SEC)
 
-/* A device with a rate transmits one packet at a time, which belongs to its sender until the end. */
+/*
+ * A host's device. With a rate, it transmits one packet at a time; the packet counts as its sender's until its last bit has
+ * left.
+ */
 struct host {
 	struct net_device *device;
 	u64 rate_bit_per_s;
@@ -78,7 +81,9 @@ static void set_timer(void)
 		hrtimer_start(&timer, ns_to_ktime(zero_ns + next), HRTIMER_MODE_ABS_SOFT);
 }
 
-/* Makes the receiver drop a segment before it counts it: no header is as short as an offset of 0 says. */
+/*
+ * Sets the data offset to 0, which is shorter than any TCP header, so that the receiver drops the segment before it counts it.
+ */
 static void damage(struct sk_buff *skb)
 {
 	unsigned int offset = ip_hdr(skb)->ihl * 4;
@@ -127,7 +132,7 @@ static int poll(struct napi_struct *napi, int budget)
 	int done = 0;
 
 	while (done < budget && (skb = skb_dequeue(&host->arrived))) {
-		/* The sender's TCP may still hold what is changed when packets are merged. */
+		/* GRO changes the packet, and the sender's TCP may still hold its data. */
 		if (skb_unclone(skb, GFP_ATOMIC))
 			netif_receive_skb(skb);
 		else
@@ -139,7 +144,7 @@ static int poll(struct napi_struct *napi, int budget)
 	return done;
 }
 
-/* Gives packets to their hosts, by `receive`, or to those that merge packets. */
+/* Gives each packet to its host: to the NAPI queue of a host with GRO, to the stack by `receive` otherwise. */
 static void deliver(struct sk_buff_head *arrived, int (*receive)(struct sk_buff *skb))
 {
 	struct sk_buff *skb;
@@ -158,7 +163,7 @@ static void deliver(struct sk_buff_head *arrived, int (*receive)(struct sk_buff 
 	}
 }
 
-/* In the context of software interrupts. */
+/* Runs as a software interrupt. */
 static enum hrtimer_restart release(struct hrtimer *unused)
 {
 	struct sk_buff_head arrived;
@@ -189,7 +194,7 @@ static void run_queue(struct net_device *device)
 	}
 }
 
-/* The next packet leaves, and TCP learns that the last one has left. In the context of software interrupts. */
+/* The next packet leaves, and TCP learns that the last one has left. Runs as a software interrupt. */
 static enum hrtimer_restart end_transmission(struct hrtimer *end)
 {
 	struct host *host = container_of(end, struct host, end);
@@ -238,7 +243,7 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 		if (!skb)
 			return NETDEV_TX_OK;
 	}
-	/* The packet leaves its host: as from a pair of virtual Ethernet devices, the sender may send on. */
+	/* The packet leaves its host and no longer counts against its sender's limits, as in a pair of virtual Ethernet devices. */
 	skb_orphan(skb);
 	skb_scrub_packet(skb, true);
 	skb_reset_mac_header(skb);
@@ -252,7 +257,7 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 	collect(&arrived);
 	set_timer();
 	spin_unlock_bh(&lock);
-	/* The receiver's turn comes when the sender's is over. */
+	/* The receiver handles the packet after the sender's work is done. */
 	deliver(&arrived, netif_rx);
 	return NETDEV_TX_OK;
 }
@@ -289,7 +294,7 @@ static void set_up(struct net_device *device)
 	device->needs_free_netdev = true;
 	device->hard_header_len = 0;
 	device->addr_len = 0;
-	/* Only elements damage packets, and their damage needs no checksum to be found. */
+	/* Only elements damage packets, and the receiver detects that without a checksum. */
 	device->features = NETIF_F_SG | NETIF_F_FRAGLIST | NETIF_F_HW_CSUM | NETIF_F_HIGHDMA;
 	device->hw_features = device->features;
 	device->max_mtu = 65535;
