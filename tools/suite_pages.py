@@ -18,12 +18,12 @@ from pathlib import Path
 
 import tussle
 from tussle.catalog import catalog, groups
-from tussle.suites import Suite, SuiteResult, read_result
+from tussle.suites import Suite, SuiteResult, Verdict, read_result
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "suites"
 ENGINES = {"sim": ("", "simulator"), "kernel": ("-linux", "Linux 6.1 in virtual time")}
 """The end of the page's name, and the engine in words."""
-MARKS = {"pass": "✓", "look": "?", "fail": "✗"}
+MARKS: dict[Verdict, str] = {"pass": "✓", "look": "?", "fail": "✗"}
 NOT_MEASURED = "Not measured yet: "
 COMMAND = "import sys; sys.argv[0] = 'tussle'; from tussle.cli import main; main()"
 
@@ -87,7 +87,7 @@ def columns_of_results(suite: Suite, folder: Path, names: Sequence[str]) -> dict
 
 def column_of(suite: Suite, result: SuiteResult) -> Column:
     """Return the column of a result."""
-    verdicts = {each.name: each.verdict for each in result.criteria}
+    verdicts: dict[str, Verdict] = {each.name: each.verdict for each in result.criteria}
     marks = {each.name: MARKS.get(verdicts[each.name], "-") for each in suite.criteria if each.claims}
     counts = [f"{count} {name}" for name in MARKS if (count := result.count(name))]
     failed = [f"- {each.name}: {each.why}" for each in result.criteria if each.verdict == "fail"]
