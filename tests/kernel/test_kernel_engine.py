@@ -511,6 +511,9 @@ def test_a_guest_reaches_nothing_but_its_own_folder(tmp_path: Path):
         assert "Permission denied" in refused.stdout
     assert confined([touch, str(elsewhere / "made")], folder).returncode == 1
     assert not (elsewhere / "made").exists()
+    chmod = str(Path(which("chmod") or "chmod").resolve())
+    assert confined([chmod, "777", str(elsewhere / "secret")], folder).returncode == 1
+    assert (elsewhere / "secret").stat().st_mode & 0o777 != 0o777
 
 
 def test_a_guest_killed_in_the_middle_costs_its_run_alone(temporary: Path, monkeypatch: pytest.MonkeyPatch):

@@ -2,8 +2,9 @@
 //!
 //! A guest is a process of the user, and its kernel can mount the host's file system with the user's rights.
 //! Landlock (Linux 5.13) removes these rights without privileges, permanently, and for all programs executed
-//! later.
+//! later. It does not restrict modes, owners, times and attributes of files, so a filter of system calls does.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -11,6 +12,9 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
+use seccompiler::{SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
+
+use crate::sys::filter;
 
 /// Landlock ABI whose access rights are restricted. An older host kernel restricts the rights that it
 /// supports.
@@ -26,11 +30,41 @@ const DEVICES: [&str; 2] = ["/dev/null", "/dev/zero"];
 /// folder of programs.
 const EARLY_DEVICE: &str = "dev/null";
 
+/// System calls that change the mode, owner or attributes of the file at a path. A guest may change its own files by
+/// their descriptors.
+const CHANGES_BY_PATH: &[i64] = &[
+    libc::SYS_fchmodat,
+    libc::SYS_fchmodat2,
+    libc::SYS_fchownat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    SYS_SETXATTRAT,
+    SYS_REMOVEXATTRAT,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+];
+/// Linux 6.13, on every architecture.
+const SYS_SETXATTRAT: i64 = 463;
+const SYS_REMOVEXATTRAT: i64 = 466;
+
 /// Confines this process, and everything that it executes.
 ///
 /// The process may read and write its current folder and `memory`. It may read its kernel, its programs, the
 /// libraries of the host and a few files about the host. It may neither use TCP nor send signals to other
-/// processes. On a host without Landlock the process is not confined.
+/// processes, nor change metadata of files by their paths. On a host without Landlock it may read and write all
+/// files of its user.
 pub(crate) fn confine(kernel: &Path, programs: &Path, memory: &Path) -> anyhow::Result<RulesetStatus> {
     let here = std::env::current_dir().context("the folder of the guest")?;
     let facts = LIBRARIES.iter().chain(&HOST_FACTS).map(PathBuf::from);
@@ -40,7 +74,19 @@ pub(crate) fn confine(kernel: &Path, programs: &Path, memory: &Path) -> anyhow::
     let write: Vec<PathBuf> = own.into_iter().chain(DEVICES.iter().map(PathBuf::from)).collect();
     let status =
         rules(&read, &write).and_then(RulesetCreated::restrict_self).context("confining the guest")?;
+    seccompiler::apply_filter(&filter(changes_by_path()?, SeccompAction::Errno(libc::EPERM.unsigned_abs()))?)
+        .context("confining the guest")?;
     Ok(status.ruleset)
+}
+
+/// Rules that match system calls which change a file's metadata by its path.
+fn changes_by_path() -> anyhow::Result<BTreeMap<i64, Vec<SeccompRule>>> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+        CHANGES_BY_PATH.iter().map(|&call| (call, Vec::new())).collect();
+    // Without a path, it changes the times of an open file.
+    let with_path = SeccompCondition::new(1, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
+    rules.insert(libc::SYS_utimensat, vec![SeccompRule::new(vec![with_path])?]);
+    Ok(rules)
 }
 
 fn rules(read: &[PathBuf], write: &[PathBuf]) -> Result<RulesetCreated, RulesetError> {

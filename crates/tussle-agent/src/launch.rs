@@ -11,9 +11,10 @@ use nix::sys::personality::{self, Persona};
 use nix::sys::prctl;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use seccompiler::{SeccompAction, SeccompFilter};
+use seccompiler::SeccompAction;
 
 use crate::confine::confine;
+use crate::sys::filter;
 
 /// Access of a guest to the host.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -83,10 +84,7 @@ pub(crate) fn hide_host_randomness(filter: &[seccompiler::sock_filter]) -> std::
 /// numbers but its own.
 pub(crate) fn host_randomness_filter() -> anyhow::Result<Vec<seccompiler::sock_filter>> {
     let rules = [(libc::SYS_getrandom, Vec::new())].into();
-    let missing = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
-    let architecture = std::env::consts::ARCH.try_into().context("no seccomp on this machine")?;
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, missing, architecture)?;
-    Ok(filter.try_into()?)
+    filter(rules, SeccompAction::Errno(libc::ENOSYS.unsigned_abs()))
 }
 
 fn group_of(child: &Child) -> Pid {

@@ -1,10 +1,13 @@
 //! System calls without a wrapper in a library: `TCP_INFO`, socket options, and the seed of the kernel's
-//! random numbers.
+//! random numbers; and filters of system calls.
 
+use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
+use anyhow::Context;
 use nix::unistd::Pid;
+use seccompiler::{SeccompAction, SeccompFilter, SeccompRule};
 
 /// Size of the buffer for `struct tcp_info`, with space for later kernels.
 pub(crate) const TCP_INFO_MAX_BYTES: usize = 512;
@@ -367,4 +370,17 @@ pub(crate) fn option(socket: impl AsFd, level: i32, name: i32) -> nix::Result<i3
         libc::getsockopt(socket.as_fd().as_raw_fd(), level, name, (&raw mut value).cast(), &raw mut length)
     })?;
     Ok(value)
+}
+
+/// A filter that answers system calls with an action: those that match a rule, and those without rules. It allows all
+/// others.
+///
+/// # Errors
+/// Fails on processors without such filters.
+pub(crate) fn filter(
+    rules: BTreeMap<i64, Vec<SeccompRule>>,
+    answer: SeccompAction,
+) -> anyhow::Result<Vec<seccompiler::sock_filter>> {
+    let architecture = std::env::consts::ARCH.try_into().context("no seccomp on this machine")?;
+    Ok(SeccompFilter::new(rules, SeccompAction::Allow, answer, architecture)?.try_into()?)
 }
