@@ -161,6 +161,14 @@ def test_a_mistake_is_reported_in_one_sentence_with_its_place(changes: dict[str,
     assert mistake(changes) == sentence
 
 
+def test_a_name_that_begins_with_a_dash_is_refused_for_its_beginning():
+    """Such a name would be an option of the next command."""
+    assert mistake({"flows": [{"algorithm": "reno", "name": "-1.5_x"}]}) == (
+        'scenario, flows.0.name: "-1.5_x"; write a letter or digit, then up to 63 of letters, digits, dots, '
+        "dashes and underscores"
+    )
+
+
 def test_two_flows_of_one_name_are_refused():
     named = {"algorithm": "reno", "name": "alice"}
     assert mistake({"flows": [named, named]}).splitlines() == [

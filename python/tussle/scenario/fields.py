@@ -418,7 +418,10 @@ _FLOW_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 
 def _flow_name(value: object) -> str:
     if not isinstance(value, str) or not re.fullmatch(_FLOW_NAME, value):
-        raise refusal(f"{shown(value)}; write up to 64 letters, digits, dots, dashes and underscores")
+        raise refusal(
+            f"{shown(value)}; write a letter or digit, then up to 63 of "
+            "letters, digits, dots, dashes and underscores"
+        )
     return value
 
 
