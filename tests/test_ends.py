@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,22 @@ def test_a_command_that_was_killed_as_its_sweep_ended_removes_the_store_of_its_r
     assert list(tmp_path.glob("out.partial/runs/*/*"))
     assert tussle_("run", "one.toml", "-o", "out").status == 0
     assert not (tmp_path / "out.partial").exists()
+
+
+def test_a_command_that_repeats_damaged_runs_says_so_without_a_terminal(
+    tmp_path: Path, tussle_: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "two.toml").write_text(SCENARIO.replace('"10 Mbit/s"', '["5 Mbit/s", "10 Mbit/s"]'))
+    monkeypatch.setattr("tussle.sweep.partial.Partial.remove", lambda _self: None)
+    assert tussle_("run", "two.toml", "-o", "out").status == 0
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    shutil.rmtree(tmp_path / "out")
+    for piece in tmp_path.glob("out.partial/runs/*/*"):
+        piece.write_bytes(b"")
+    answer = tussle_("run", "two.toml", "-o", "out")
+    assert answer.status == 0, answer.problems
+    assert "removed the damaged files of 2 finished runs, to repeat them" in answer.problems
 
 
 def test_a_folder_that_is_no_store_of_runs_is_kept(finished: Path, tussle_: Callable[..., Answer]) -> None:

@@ -51,7 +51,7 @@ def carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> "tuple[Sum
         from tussle.dataset.files import REPORT, refuse_existing
         from tussle.sweep import ProgressBar
 
-        with ProgressBar(progress_console()) as bar:
+        with ProgressBar(progress_console(), note) as bar:
             if dataset := _finished_before(scenario, folder, means):
                 note(f"{folder} holds all runs of this command already; writing their report")
             else:

@@ -28,6 +28,7 @@ from tussle.cli._terminal import (
     INTERRUPTED,
     choose_json,
     complain,
+    note,
     print_json,
     progress_console,
     say,
@@ -225,7 +226,7 @@ def _results(scenarios: Mapping[str, Scenario], folder: Path, how: _How) -> "Map
     from tussle.sweep import ProgressBar, sweep
 
     found: dict[str, Dataset] = {}
-    with ProgressBar(progress_console()) as bar:
+    with ProgressBar(progress_console(), note) as bar:
         for name, scenario in scenarios.items():
             place = folder / name
             if place.exists():

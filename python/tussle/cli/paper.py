@@ -181,7 +181,7 @@ def _carry_out(work: Sequence[_Work]) -> None:
         say(_estimate(todo))
     for part, scenario, place, means in todo:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with ProgressBar(progress_console()) as bar:
+        with ProgressBar(progress_console(), note) as bar:
             sweep(scenario, place, means.settings(bar))
         say(f"{_called(part, place)}: done")
 

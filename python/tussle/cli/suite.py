@@ -226,7 +226,7 @@ def _datasets(todo: Sequence["Task"], request: _Request) -> "Mapping[str, Mappin
                 continue
             place.parent.mkdir(parents=True, exist_ok=True)
             note(f"{number} of {len(todo)}: {task.test}, {task.contender}")
-            with ProgressBar(progress_console()) as bar:
+            with ProgressBar(progress_console(), note) as bar:
                 settings = SweepSettings(
                     workers=workers, engine=engine, cluster=cluster, executor=executor, progress=bar
                 )

@@ -1,6 +1,6 @@
 """Progress of a sweep."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
@@ -9,6 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextCol
 from rich.progress import ProgressColumn as RichColumn
 from rich.text import Text
 
+from tussle.errors import plural
 from tussle.sweep.costs import Cost, added
 
 
@@ -64,9 +65,12 @@ class _Rate(RichColumn):
 
 
 class ProgressBar:
-    """A progress bar in the terminal: finished runs, runs per second, remaining time. A context manager."""
+    """A progress bar in the terminal: finished runs, runs per second, remaining time. A context manager.
 
-    def __init__(self, console: Console) -> None:
+    `note` prints what must be known without a terminal, too; by default, the console does.
+    """
+
+    def __init__(self, console: Console, note: Callable[[str], object] | None = None) -> None:
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -76,6 +80,7 @@ class ProgressBar:
             console=console,
             transient=True,
         )
+        self._note = note or console.print
         self._task = self._bar.add_task("runs", total=None, start=False)
         self.costs: list[Cost] = []
         """Costs of users' own algorithms, one per algorithm."""
@@ -95,8 +100,9 @@ class ProgressBar:
         self._bar.update(self._task, total=total, completed=finished)
 
     def repeat(self, runs: int) -> None:
-        """Show the number of finished runs that are executed again."""
-        self._bar.console.print(f"damaged files of {runs} finished runs were removed; the runs are repeated")
+        """Note the number of finished runs that are executed again."""
+        files = f"the damaged file{'s' if runs > 1 else ''} of {plural(runs, 'finished run')}"
+        self._note(f"removed {files}, to repeat {'them' if runs > 1 else 'it'}")
 
     def advance(self) -> None:
         """Advance the bar by a run."""
