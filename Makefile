@@ -105,7 +105,7 @@ check: .venv/.tools  ## The short form of `make test`, in three minutes: format,
 	@$(MAKE) --no-print-directory -j2 check-rust check-python
 
 .PHONY: check-rust
-check-rust:
+check-rust:  ## The part of `make check` for Rust
 	cargo fmt --all --check
 	+cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	+$(SAME_CASES) cargo test -p tussle-core --locked --quiet
@@ -114,7 +114,7 @@ check-rust:
 BUILT_BESIDE := $(AGENT) $(DRIVER) $(IN_A_PAGE)
 
 .PHONY: check-python
-check-python: .venv/.built $(filter-out $(wildcard $(BUILT_BESIDE)),$(BUILT_BESIDE))
+check-python: .venv/.built $(filter-out $(wildcard $(BUILT_BESIDE)),$(BUILT_BESIDE))  ## The part of `make check` for Python
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/lint-imports

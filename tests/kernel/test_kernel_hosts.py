@@ -242,7 +242,7 @@ def test_linux_with_clocks_apart_counts_as_the_simulator():
 def test_a_bus_needs_the_driver(network: str):
     run = a_run({"algorithm": "reno"}, hosts={"bus": "1 Gbit/s"})
     message = (
-        "packets cross flow-0-sender-bus twice or in both directions, as they cross a host; give --network"
+        "packets cross flow-0-sender-bus twice or in both directions, like the bus of a host; give --network"
     )
     with pytest.raises(TussleError, match=message):
         KernelEngine(network=network).check(run)
