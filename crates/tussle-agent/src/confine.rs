@@ -55,8 +55,9 @@ const CHANGES_BY_PATH: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_futimesat,
 ];
-/// Linux 6.13, on every architecture.
+/// Number of `setxattrat`, in Linux since 6.13; the same on every architecture.
 const SYS_SETXATTRAT: i64 = 463;
+/// Number of `removexattrat`, in Linux since 6.13; the same on every architecture.
 const SYS_REMOVEXATTRAT: i64 = 466;
 
 /// Confines this process, and everything that it executes.

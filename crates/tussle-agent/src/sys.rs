@@ -372,8 +372,8 @@ pub(crate) fn option(socket: impl AsFd, level: i32, name: i32) -> nix::Result<i3
     Ok(value)
 }
 
-/// A filter that answers system calls with an action: those that match a rule, and those without rules. It allows all
-/// others.
+/// A filter of system calls. `rules` has the conditions under which a call is answered with `answer`; a call without
+/// conditions always is. The filter allows calls that are not in `rules`.
 ///
 /// # Errors
 /// Fails on processors without such filters.
