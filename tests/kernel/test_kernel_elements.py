@@ -50,6 +50,8 @@ ELEMENTS: dict[str, dict[str, Any]] = {
     "loss_list": {"packets": [20, 21, 300]},
     "corrupt": {"probability": 0.01},
     "duplicate": {"probability": 0.02},
+    "mark": {"probability": 0.02},
+    "unmark": {"probability": 1.0},
 }
 """Settings for each element; a link of 8 Mbit/s follows."""
 
@@ -118,6 +120,8 @@ IGNORE_MICROSECONDS = (
     "loss_list",
     "corrupt",
     "duplicate",
+    "mark",
+    "unmark",
 )
 
 

@@ -68,6 +68,8 @@ IN_A_RUN: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"kind": "loss_list", "packets": "20, 40-42"}, {"packets": [20, 40, 41, 42]}),
     ({"kind": "corrupt", "probability": "0.1 %"}, {"probability": 0.001}),
     ({"kind": "duplicate", "probability": "0.1 %"}, {"probability": 0.001}),
+    ({"kind": "mark", "probability": "1 %"}, {"probability": 0.01}),
+    ({"kind": "unmark", "probability": "100 %"}, {"probability": 1.0}),
     (
         {"kind": "jitter", "delay": "quantiles(0 ms, 1 ms, 9 ms)"},
         {"delay": {"quantiles_ns": [0, MS, 9 * MS]}},

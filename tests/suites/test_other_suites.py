@@ -2,7 +2,7 @@
 
 from commandline import refused
 from tussle.scenario import Scenario
-from tussle.suites import read_result
+from tussle.suites import Suite, read_result
 
 
 def test_codel_keeps_the_delay_of_one_reno_flow_below_that_of_drop_tail(tussle_, tmp_path):
@@ -27,6 +27,27 @@ def test_the_queue_replaces_those_of_the_suite_and_drop_tail_stays(tussle_, tmp_
         for test in ("initial-window", "initial-window-drop-tail")
     }
     assert kinds == {"initial-window": "pie", "initial-window-drop-tail": "fifo"}
+
+
+def test_the_page_of_a_queue_has_the_graph_of_rfc_7928_with_ellipses(tussle_, tmp_path):
+    given = ("--algorithm", "reno", "--queue", "pie", "--only", "friendly", "--workers", "1")
+    tussle_("suite", "rfc7928", *given, "-o", str(tmp_path / "pie"))
+    page = (tmp_path / "pie" / "index.html").read_text("utf-8")
+    assert "Goodput against queueing delay: one-flow" in page
+    graph = page[page.index("Goodput against queueing delay") :]
+    graph = graph[graph.index("<svg") : graph.index("</svg>")]
+    assert "drop-tail" in graph
+    assert ">pie<" in graph
+    # Six runs and a median for each of the two queues, and an ellipse around the runs of each.
+    assert graph.count('stroke-width="1"') >= 2
+
+
+def test_a_requirement_of_rfc_7928_with_must_is_tested():
+    required = [each for each in Suite.load("rfc7928").criteria if each.strength == "MUST"]
+    assert [each.name for each in required if not each.claims] == []
+    # Sections 8.2.5, a varying level, and 8.2.6, a capacity that changes in two experiments.
+    tested = {claim.test for each in required for claim in each.claims}
+    assert {"varying-levels", "capacity", "fast-capacity"} <= tested
 
 
 def test_an_unknown_queue_is_refused(tussle_, tmp_path):

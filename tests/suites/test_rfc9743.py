@@ -163,6 +163,38 @@ def test_vegas_starves_beside_cubic(tmp_path):
     assert decided("starved-by-others", Candidate("vegas"), settings, tmp_path).verdict == "fail"
 
 
+SHORT = {"duration": "20 s", "steady.from": "8 s"}
+
+
+def test_bbr_which_ignores_marks_fails_the_reaction_to_marks(tmp_path):
+    found = decided("ecn-codepoints", Candidate("bbr"), SHORT, tmp_path)
+    assert found.verdict == "fail"
+    [case] = found.cases
+    assert case.value is not None
+    # The path holds 67 packets, and BBR keeps it full; Reno has 1.22 / sqrt(0.1) = 3.9 packets.
+    assert case.value.median > 60
+    assert case.references["reno"].median < 6
+
+
+def test_a_receiver_that_hides_marks_gains_with_reno(tmp_path):
+    settings = {**SHORT, "flows.1.algorithm": ["reno"], "record.samples": "1 s"}
+    found = decided("hidden-marks", Candidate("reno"), settings, tmp_path)
+    assert found.verdict == "fail"
+
+
+def test_short_flows_of_the_algorithm_are_tested_beside_a_long_one_of_its_own():
+    planned = tasks(Suite.load("rfc9743").only(["short-own"]), Candidate("vegas"), "quick")
+    [own] = [task.scenario for task in planned if task.contender == "candidate"]
+    assert [flow["algorithm"] for flow in own.runs()[0].run["flows"][:2]] == ["vegas", "vegas"]
+
+
+def test_a_strength_is_printed_in_the_documents_own_word():
+    strengths = {each.name: each.strength for each in Suite.load("rfc9743").criteria}
+    # RFC 9743, 5.1.1 "should", 5.3.1 and 5.3.2 "MUST", 7.5 "ought not to presume"; 7.4 has no such word.
+    names = ("persistent-loss", "deviations", "incremental", "high-delay", "sub-packet")
+    assert [strengths[name] for name in names] == ["should", "MUST", "MUST", "ought", "-"]
+
+
 def test_parameters_of_an_algorithm_are_those_of_the_candidate_only():
     planned = tasks(Suite.load("rfc9743"), candidate_of("cubic", {"hystart": 0}), "quick")
     flows = {

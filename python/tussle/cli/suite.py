@@ -161,7 +161,7 @@ def _parameters(written: list[str] | None) -> dict[str, int]:
 
 def _carried_out(request: _Request) -> "SuiteResult":
     """Run what is not finished, and write the page and the verdicts."""
-    from tussle.suites import SuiteResult, decide, tasks, write_page, write_result
+    from tussle.suites import SuiteResult, decide, graphs, tasks, write_page, write_result
 
     planned = tasks(request.suite, request.candidate, request.size, request.queue)
     refused = _refused(planned, request)
@@ -184,7 +184,8 @@ def _carried_out(request: _Request) -> "SuiteResult":
         criteria=criteria,
     )
     scenarios = {task.test: task.scenario for task in todo if task.contender == "candidate"}
-    write_page(request.suite, result, scenarios, request.folder)
+    drawn = graphs(request.suite, datasets, request.queue)
+    write_page(request.suite, result, scenarios, request.folder, drawn)
     write_result(result, request.folder)
     return result
 

@@ -23,6 +23,7 @@ from tussle.figures._cells import (
     shades,
     sides_in_words,
 )
+from tussle.figures._ellipse import ellipse
 from tussle.figures._figure import Beside, Chart, Figure, Outliers, View
 from tussle.figures._palette import SHARES, algorithm_colour, ink_on, share_colour
 from tussle.figures._save import FORMATS, library, save, svg
@@ -55,6 +56,7 @@ __all__ = [
     "are_means",
     "cell_table",
     "draw",
+    "ellipse",
     "first_in_words",
     "flows_in_words",
     "in_cell",

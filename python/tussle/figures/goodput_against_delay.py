@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import altair as alt
-import numpy as np
 import polars as pl
 
 from tussle.errors import TussleError
+from tussle.figures._ellipse import ellipse
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._palette import GUIDE, algorithm_colour, algorithm_shape
 from tussle.figures._quantity import each_value, medians, quantity
@@ -14,9 +14,6 @@ from tussle.figures._series import inline
 from tussle.figures._style import Y_AXIS_PX, layered, sized
 from tussle.figures._words import network_in_words
 from tussle.metrics import Tables
-
-_LEAST_RUNS = 3
-_CORNERS = 48
 
 
 def draw(tables: Tables, view: View) -> Chart:
@@ -64,35 +61,27 @@ def _flows(tables: Tables) -> pl.DataFrame:
 
 
 def _ellipses(tables: Tables, shown: pl.DataFrame) -> pl.DataFrame:
-    """Return `point, outline, corner, algorithm, rtt_ms, mbit_per_s`: an ellipse for each flow that varies.
-
-    It is the contour, at one standard deviation, of the normal distribution that fits the runs best (RFC
-    7928, section 2.7, after Winstein, Transport architectures for an evolving Internet, 2014).
-    """
+    """Return `point, outline, corner, algorithm, rtt_ms, mbit_per_s`: the ellipses of flows that vary."""
     delay, goodput = (
         each_value(quantity(name, tables), tables).rename({"value": name})
         for name in ("rtt_p95_ms", "goodput")
     )
     runs = tables.runs.select("run", "point").collect()
     values = delay.join(goodput, on=["run", "flow"]).join(runs, on="run").sort("point", "flow", "run")
-    angles = np.linspace(0, 2 * np.pi, _CORNERS + 1)
-    circle = np.stack([np.cos(angles), np.sin(angles)])
     named = values.join(shown.select("point", "flow", "algorithm"), on=["point", "flow"])
     found = []
     for (point, flow, algorithm), runs_of_flow in named.group_by(
         "point", "flow", "algorithm", maintain_order=True
     ):
-        measured = runs_of_flow.select("rtt_p95_ms", "goodput").to_numpy()
-        if len(measured) < _LEAST_RUNS or np.ptp(measured, axis=0).max() == 0:
+        corners = ellipse(runs_of_flow.select("rtt_p95_ms", "goodput").to_numpy())
+        if corners is None:
             continue
-        sizes, axes = np.linalg.eigh(np.cov(measured, rowvar=False, bias=True))
-        x, y = measured.mean(axis=0)[:, None] + axes @ (np.sqrt(sizes.clip(0))[:, None] * circle)
-        outline = pl.DataFrame({"rtt_ms": x, "mbit_per_s": y}).select(pl.all().round_sig_figs(5))
+        outline = pl.DataFrame(corners, schema=["rtt_ms", "mbit_per_s"]).select(pl.all().round_sig_figs(5))
         found.append(
             outline.select(
                 pl.lit(point, pl.UInt32).alias("point"),
                 pl.lit(f"{point} {flow}").alias("outline"),
-                pl.Series("corner", range(_CORNERS + 1), dtype=pl.UInt32),
+                pl.Series("corner", range(len(corners)), dtype=pl.UInt32),
                 pl.lit(algorithm).alias("algorithm"),
                 pl.all(),
             )

@@ -158,6 +158,22 @@ class Duplicate(Element):
     """The fraction of packets that are duplicated."""
 
 
+class Mark(Element):
+    """Random marks (ECN), independent for each packet."""
+
+    kind: Literal["mark"]
+    probability: Axis[Probability] | None = needed("1 %")
+    """The fraction of packets with ECN that are marked."""
+
+
+class Unmark(Element):
+    """Removal of marks (ECN), as by a tunnel that drops them, or by a receiver that does not report them."""
+
+    kind: Literal["unmark"]
+    probability: Axis[Probability] | None = needed("100 %")
+    """The fraction of marked packets that lose their mark."""
+
+
 ELEMENTS = Kinds(Element, "an element")
 AnyElement = ELEMENTS.mixed
 ElementTable = Annotated[Element, ELEMENTS]

@@ -5,6 +5,7 @@ gets a new metric of the registry, or a new setting of scenarios.
 """
 
 from tussle.suites._changes import Change, ChangesDocument, changes, changes_document
+from tussle.suites._graphs import graphs
 from tussle.suites._page import write_page
 from tussle.suites._plan import SIZES, Candidate, Size, Task, candidate_of, tasks
 from tussle.suites._result import (
@@ -41,6 +42,7 @@ __all__ = [
     "changes",
     "changes_document",
     "decide",
+    "graphs",
     "is_result",
     "limit_words",
     "read_result",

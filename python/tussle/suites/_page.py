@@ -37,10 +37,17 @@ class _Row(NamedTuple):
     tests: list[str]
 
 
-def write_page(suite: Suite, result: SuiteResult, scenarios: Mapping[str, Scenario], folder: Path) -> Path:
+def write_page(
+    suite: Suite,
+    result: SuiteResult,
+    scenarios: Mapping[str, Scenario],
+    folder: Path,
+    graphs: Mapping[str, str],
+) -> Path:
     """Write the page into a folder; returns its path. Raises TussleError when it cannot be written.
 
-    `scenarios` has the candidate's scenario of each test that ran.
+    `scenarios` has the candidate's scenario of each test that ran, and `graphs` the graphs of tests of a
+    queue, as SVG.
     """
     templates = environment("tussle.suites")
     templates.filters |= {"number": _number, "interval": _interval}
@@ -49,6 +56,7 @@ def write_page(suite: Suite, result: SuiteResult, scenarios: Mapping[str, Scenar
         result=result,
         rows=[_row(criterion, result.algorithm) for criterion in result.criteria],
         counts={verdict: result.count(verdict) for verdict in _VERDICTS if result.count(verdict)},
+        graphs=graphs,
         scenarios={test: scenario.to_toml() for test, scenario in scenarios.items()},
     )
     file = folder / PAGE

@@ -17,8 +17,9 @@ from tussle.scenario import Scenario
 
 _FOLDER = Path(__file__).parent / "data"
 
-Strength = Literal["MUST", "SHOULD", "MAY", "-"]
-"""Strength of a requirement; "-" if the document does not say."""
+Strength = Literal["MUST", "SHOULD", "MAY", "should", "ought", "-"]
+"""Strength of a requirement, in the document's own word: only upper case has the meaning of RFC 2119
+(RFC 8174). "-" if the document has none."""
 
 
 class Test(Strict):
@@ -121,7 +122,8 @@ class Suite(Strict):
         """Read a suite by its name; raises TussleError, with the nearest name, when there is none."""
         if name not in suites():
             raise TussleError(unknown("suite", name, suites()))
-        text = (_FOLDER / name / "suite.toml").read_text("utf-8")
+        files = [_FOLDER / name / each for each in ("suite.toml", "criteria.toml")]
+        text = "\n".join(file.read_text("utf-8") for file in files if file.exists())
         return cls.model_validate({"name": name, **tomllib.loads(text)})
 
     @model_validator(mode="after")
@@ -141,7 +143,7 @@ class Suite(Strict):
     def digest(self) -> str:
         """Return a digest of the suite's files, which shows whether a table of results is up to date."""
         hashing = hashlib.sha256()
-        for file in sorted((_FOLDER / self.name).glob("*.toml")):
+        for file in sorted((_FOLDER / self.name).iterdir()):
             hashing.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
         return hashing.hexdigest()[:16]
 

@@ -109,7 +109,7 @@ def case_words(case: CaseResult) -> str:
     return f"{case.words}{point}: {case.value.median:.3g}, {relation} {case.limit:.3g}{unsure}"
 
 
-def _words(point: Mapping[str, str], words: Mapping[str, str]) -> str:
+def point_words(point: Mapping[str, str], words: Mapping[str, str]) -> str:
     """Describe a point: "rtt 40 ms, beside reno"."""
     named = {key: words.get(key, key.removeprefix("path.")) for key in point}
     return ", ".join(f"{named[key]} {value}" for key, value in point.items() if named[key])
@@ -137,7 +137,7 @@ def _cases(claim: Claim, context: _Context) -> list[CaseResult]:
             _case(
                 claim,
                 point,
-                _words(point, context.suite.tests[claim.test].words),
+                point_words(point, context.suite.tests[claim.test].words),
                 _Compared(joined, names, {name: each for name, each in references.items() if each}),
             )
         )

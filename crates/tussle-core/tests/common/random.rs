@@ -4,8 +4,9 @@ use proptest::prelude::*;
 use tussle_core::cc::REGISTRY;
 use tussle_core::net::path::{
     AggregateSpec, ArqSpec, Change, CorruptSpec, DelaySpec, DuplicateSpec, ElementKind, GilbertElliottSpec,
-    HandoverSpec, JitterSpec, LinkSpec, LossListSpec, LossPeriodicSpec, LossSpec, Order, OutageSpec,
-    PolicerSpec, ProcessingSpec, RampSpec, RttSeriesSpec, RttStep, TraceSpec, WhileDown, WifiSpec,
+    HandoverSpec, JitterSpec, LinkSpec, LossListSpec, LossPeriodicSpec, LossSpec, MarkSpec, Order,
+    OutageSpec, PolicerSpec, ProcessingSpec, RampSpec, RttSeriesSpec, RttStep, TraceSpec, UnmarkSpec,
+    WhileDown, WifiSpec,
 };
 use tussle_core::net::queue::{self, CodelSpec, FifoSpec, Limits, QueueSpec, RedSpec, ThresholdSpec};
 use tussle_core::run::application::{ApplicationSpec, ChunksSpec, OnOffSpec, RateSpec, RequestsSpec};
@@ -220,6 +221,8 @@ fn delaying() -> impl Strategy<Value = ElementKind> {
             |(hold_ns, most_packets)| ElementKind::Aggregate(AggregateSpec { hold_ns, most_packets })
         ),
         (0.0..0.5).prop_map(|probability| ElementKind::Duplicate(DuplicateSpec { probability })),
+        (0.0..0.5).prop_map(|probability| ElementKind::Mark(MarkSpec { probability })),
+        (0.0..1.0).prop_map(|probability| ElementKind::Unmark(UnmarkSpec { probability })),
     ]
 }
 

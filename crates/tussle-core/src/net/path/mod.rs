@@ -60,6 +60,8 @@ elements! {
     LossList(LossListSpec): loss_list,
     Corrupt(CorruptSpec): corrupt,
     Duplicate(DuplicateSpec): duplicate,
+    Mark(MarkSpec): mark,
+    Unmark(UnmarkSpec): unmark,
 }
 
 mod change;
