@@ -294,6 +294,32 @@ _WRONG_ARGUMENTS = [
     (lambda data: _untyped.figure(data, "matrix", beside=3), "beside: 3 is not a dataset, or a list"),
     (lambda data: _untyped.figure(data, "matrix", beside=["here"]), 'beside: "here" is not a dataset'),
     (lambda data: _untyped.figure(data, "matrix").save(3), "path: 3 is not a file"),
+    (lambda data: _untyped.figure(data, "window", point="1"), 'point: "1" is not the number of a point'),
+    (lambda data: _untyped.figure(data, "box", metric=3), "metric: 3 is not the name of a metric"),
+    (
+        lambda data: _untyped.figure(data, "window", between_s=3),
+        "between_s: 3 is not a start and a later end",
+    ),
+    (lambda data: _untyped.figure(data, "window", between_s=(2, 1)), "between_s: [2, 1] is not a start"),
+    (lambda data: _untyped.figure(data, "window", between_s=("1", None)), 'between_s: ["1", null] is not a'),
+    (
+        lambda data: _untyped.figure(data, "matrix", width_px=49),
+        "width_px: 49 is not a whole number of pixels",
+    ),
+    (lambda data: _untyped.figure(data, "matrix", height_px=1e9), "height_px: 1000000000.0 is not a whole"),
+    (lambda data: _untyped.figure(data, "matrix", title=3), "title: 3 is not a text"),
+    (lambda data: _untyped.metric(data, ["jain"]), 'name: ["jain"] is not the name of a metric'),
+    (
+        lambda data: _untyped.metric(data, "jain", per="runs"),
+        'per: unknown value "runs"; did you mean "run"?',
+    ),
+    (lambda data: _untyped.differences(data, data, axis=3), "axis: 3 is not the name of an axis"),
+    (lambda data: _untyped.differences(data, data, metrics="jain"), 'metrics: "jain" is not a list of'),
+    (
+        lambda data: _untyped.differences(data, data, thresholds=["jain"]),
+        'thresholds: ["jain"] is not amounts',
+    ),
+    (lambda data: _untyped.write_report(data, drawing=3), "drawing: 3 is not a tussle.report.Drawing"),
     (lambda _: _untyped.summary(None), "dataset: null is not a dataset"),
     (lambda data: _untyped.differences(data, 3), "second: 3 is not a dataset"),
     (tussle.differences, "or axis with one of its axes"),
@@ -304,6 +330,12 @@ _WRONG_ARGUMENTS = [
     (lambda _: _untyped.run(SCENARIO, output=3), "output: 3 is not a folder"),
     (lambda _: _untyped.run(SCENARIO, engine=3), "engine: 3 is not the name of an engine"),
     (lambda _: _untyped.run(SCENARIO, workers=0), "workers: 0 is not a number of processes, at least 1"),
+    (lambda _: _untyped.run(SCENARIO, workers=True), "workers: true is not a number of processes"),
+    (lambda _: _untyped.run(SCENARIO, engine="hosts", hosts="no.toml"), "give another file to hosts"),
+    (
+        lambda _: _untyped.run(SCENARIO, engine="kernel", machine="qemu", kernel="no", modules="none"),
+        "No such file or directory",
+    ),
     (lambda _: _untyped.run(SCENARIO, worker=1), 'unknown argument "worker"; did you mean "workers"?'),
     (lambda _: _untyped.run(SCENARIO, order=3), "order: 3 is not the name of an order"),
     (lambda _: _untyped.run(SCENARIO, order="x"), 'order: unknown order "x"'),
@@ -320,9 +352,12 @@ _WRONG_ARGUMENTS = [
     (lambda _: _untyped.matrix(["reno", 3]), "algorithms: 3 is not the name of an algorithm, or a class"),
     (lambda _: _untyped.matrix(["renno"]), 'algorithms: unknown algorithm "renno"; did you mean "reno"?'),
     (lambda _: _untyped.matrix("reno", duration=5), "duration: 5 has no unit"),
+    (lambda _: _untyped.matrix("reno", duration=""), 'duration: "" is not a time'),
+    (lambda _: _untyped.matrix("reno", stagger=""), 'stagger: "" is not a time'),
     (lambda _: _untyped.matrix("reno", rtt=20), 'rtt: 20 is not a time, like "20 ms", or a list of two'),
     (lambda _: _untyped.matrix("reno", rtt=["20 ms", 3]), 'rtt: 3 is not a time, like "20 ms"'),
     (lambda _: _untyped.matrix("reno", flows=4), "flows: 4 is not two numbers of flows, like (4, 1)"),
+    (lambda _: _untyped.Scenario(3), "3 has no name; give values by their names"),
     (lambda _: _untyped.Scenario.load(3), "path: 3 is not a file"),
     (lambda data: _untyped.metric(data, "harm"), 'settings={"baseline": "true"}'),
 ]
@@ -340,6 +375,10 @@ def test_errors_name_the_options_while_the_command_line_runs():
         tussle.run(SCENARIO, order="x")
     with pytest.raises(TussleError, match=r"^order: unknown order"):
         tussle.run(SCENARIO, order="x")
+
+
+def test_a_folder_with_a_line_break_in_its_name_is_shown_on_one_line(tmp_path: Path):
+    assert "\n" not in repr(tussle.run(SCENARIO, output=tmp_path / "two\nlines", workers=1))
 
 
 def test_one_run_of_one_point_is_no_plural(pairs: tussle.Dataset):

@@ -71,7 +71,7 @@ def test_a_gate_with_too_few_runs_is_refused_instead_of_passed(tussle_, tmp_path
     assert answer.status == 2
     assert "not shown" in answer.out
     assert answer.problems.startswith(
-        "tussle: 1 of these differences are undecided, because 5 runs of a point are too few; "
+        "tussle: 1 of these differences is undecided, because 5 runs of a point are too few; "
         "run both again with --repetitions 6 or more"
     )
 

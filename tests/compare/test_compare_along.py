@@ -180,7 +180,7 @@ def test_a_report_gives_no_verdict_on_too_few_runs(tmp_path: Path):
     [change] = changes(data)
     assert change.answer == (
         "Of 1 result, 1 differ and none are the same. Whether the differences are more than noise is "
-        "undecided: that needs 6 runs of a point or more (--repetitions), and there is 1."
+        "undecided: that needs 6 repetitions or more, and there is 1."
     )
     assert change.table.rows[0][0].text == "too few runs"
 

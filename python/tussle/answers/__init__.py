@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
+from tussle.answers._arguments import (
+    expect_dataset,
+    expect_interval,
+    expect_names,
+    expect_period,
+    expect_point,
+    expect_size,
+    expect_thresholds,
+)
 from tussle.answers._grid import Cell, Grid, Heading
 from tussle.answers._notes import NOTES, note_on_hosts, note_on_kernels
 from tussle.answers._picture import Picture
@@ -47,7 +57,7 @@ __all__ = [
 
 def summary(dataset: Dataset) -> Summary:
     """Return the question, answer, tables and notes of a dataset, as `tussle run` prints them."""
-    _expect_dataset(dataset)
+    expect_dataset(dataset)
     return Summary(dataset)
 
 
@@ -59,7 +69,9 @@ def metric(dataset: Dataset, name: str, *, per: Literal["point", "run"] = "point
     dataset. Units are in the names of the columns. Raises TussleError for an unknown metric, and for a
     dataset that lacks what it needs.
     """
-    _expect_dataset(dataset)
+    expect_dataset(dataset)
+    expect("name", name, str, "the name of a metric")
+    expect_period(per)
     chosen = REGISTRY[name]
     table = estimates(chosen, dataset) if per == "point" else chosen.compute(dataset)
     if per == "run" and "run" in table.columns:
@@ -88,8 +100,14 @@ def figure(
     the title; an empty one removes it.
     Raises TussleError for an unknown name, and for a dataset that lacks what the figure shows.
     """
-    _expect_dataset(dataset)
+    expect_dataset(dataset)
     expect("name", name, str, "the name of a figure")
+    expect_point(point)
+    expect("metric", metric, (str, NoneType), "the name of a metric")
+    expect_interval(between_s)
+    expect_size("width_px", width_px)
+    expect_size("height_px", height_px)
+    expect("title", title, (str, NoneType), "a text")
     expect("beside", beside, (Dataset, Sequence), "a dataset, or a list of datasets")
     others = _beside(dataset, [beside] if isinstance(beside, Dataset) else list(beside))
     view = View(
@@ -112,8 +130,9 @@ def write_report(
     By default it is `report.html` in the dataset's folder. `drawing` sets the worker processes and the
     progress display. Raises TussleError when the file cannot be written.
     """
-    _expect_dataset(dataset)
+    expect_dataset(dataset)
     expect_place("path", path, "a file")
+    expect("drawing", drawing, (Drawing, NoneType), "a tussle.report.Drawing")
     return write(dataset, dataset.folder / REPORT if path is None else place(path), drawing)
 
 
@@ -131,13 +150,16 @@ def differences(
     Without `second`, the values of `axis` are compared, by default the kernels. Raises TussleError
     when nothing can be compared.
     """
-    _expect_dataset(first, "first")
+    expect_dataset(first, "first")
+    expect("axis", axis, (str, NoneType), "the name of an axis")
+    expect_names("metrics", metrics, 'a list of metrics, like ["goodput", "jain"]')
+    expect_thresholds(thresholds)
     limits: dict[str, Threshold] = dict(
         threshold(f"{name}={amount}") for name, amount in (thresholds or {}).items()
     )
     question = Question([*metrics, *limits], limits)
     if second is not None:
-        _expect_dataset(second, "second")
+        expect_dataset(second, "second")
         if axis is not None:
             raise TussleError(
                 f"{argument('axis', option='along')} compares the values of an axis of one dataset; leave it "
@@ -156,14 +178,10 @@ def differences(
         raise TussleError(f"{first.folder}: {error}") from error
 
 
-def _expect_dataset(value: object, name: str = "dataset") -> None:
-    expect(name, value, Dataset, "a dataset; tussle.open, tussle.run and tussle.matrix return one")
-
-
 def _beside(dataset: Dataset, others: Sequence[Dataset]) -> list[Beside]:
     """Name all datasets by what differs: engines, their versions, folders, or whole paths."""
     for other in others:
-        _expect_dataset(other, "beside")
+        expect_dataset(other, "beside")
     every = [dataset, *others]
     engines = [each.provenance.get("engine") or {} for each in every]
     choices = (

@@ -5,7 +5,7 @@ import polars as pl
 from tussle.answers import Cell, Grid, Heading
 from tussle.compare import NOT_SHOWN, REAL
 from tussle.compare.shown import HEADER, in_words, ordered
-from tussle.errors import TussleError
+from tussle.errors import TussleError, plural
 from tussle.statistics import LEAST
 
 _MOST_ROWS = 60
@@ -21,10 +21,12 @@ def refuse_too_few(rows: pl.DataFrame, again: str) -> None:
     `again` names the datasets to be run again: "both" or "it".
     """
     undecided = rows.filter(pl.col("low").is_null(), pl.col("verdict") == NOT_SHOWN)
+    runs = int(undecided["runs"].min() or 0)  # pyright: ignore[reportArgumentType]
     raise TussleError(
-        f"{undecided.height} of these differences are undecided, because {undecided['runs'].min()} runs of a "
-        f"point are too few; run {again} again with --repetitions {LEAST} or more (and start_jitter, if "
-        "nothing else is random), or give a --threshold"
+        f"{undecided.height} of these differences {'is' if undecided.height == 1 else 'are'} undecided, "
+        f"because {plural(runs, 'run')} of a point {'is' if runs == 1 else 'are'} too few; run {again} again "
+        f"with --repetitions {LEAST} or more (and start_jitter, if nothing else is random), or give a "
+        "--threshold"
     )
 
 

@@ -12,13 +12,11 @@ from tussle import units
 from tussle.cli._completion import names_of
 from tussle.cli._options import DatasetFolder, folder_of
 from tussle.cli._terminal import say
+from tussle.drawing_size import LEAST_PX, MOST_PX
 from tussle.errors import TussleError
 
 if TYPE_CHECKING:
     from tussle.dataset import Dataset
-
-_LEAST_PX, _MOST_PX = 50, 5000
-"""Bounds of a drawing's width and height: less shows nothing, and more takes gigabytes as PNG."""
 
 
 def plot(
@@ -55,8 +53,8 @@ def plot(
         int | None,
         typer.Option(
             metavar="PIXELS",
-            min=_LEAST_PX,
-            max=_MOST_PX,
+            min=LEAST_PX,
+            max=MOST_PX,
             help="Width of all panels, without axes, titles and legends; a PNG has two dots per pixel.",
             show_default="the figure's",
         ),
@@ -65,8 +63,8 @@ def plot(
         int | None,
         typer.Option(
             metavar="PIXELS",
-            min=_LEAST_PX,
-            max=_MOST_PX,
+            min=LEAST_PX,
+            max=MOST_PX,
             help="Height of all panels.",
             show_default="the figure's",
         ),

@@ -30,7 +30,7 @@ from tussle.dataset.schema import (
     parts_of,
 )
 from tussle.displays import html_of
-from tussle.errors import TussleError, expect, plural, shown
+from tussle.errors import TussleError, expect, plural, printable, shown
 from tussle.scenario import BASELINE, RECORDINGS, Scenario
 
 __all__ = [
@@ -120,7 +120,8 @@ class Dataset:
         counts = self.runs.select(pl.len().alias("runs"), pl.col("point").n_unique().alias("points"))
         runs, points = counts.collect().row(0)
         engine = self.provenance["engine"]["name"]
-        return f"<Dataset {self.folder}: {plural(runs, 'run')} of {plural(points, 'point')} by {engine}>"
+        folder = printable(str(self.folder)).replace("\n", "\\n")
+        return f"<Dataset {folder}: {plural(runs, 'run')} of {plural(points, 'point')} by {engine}>"
 
     def _repr_html_(self) -> str:
         return html_of(self)

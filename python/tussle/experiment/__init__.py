@@ -45,6 +45,8 @@ __all__ = [
 ]
 
 
+_PATHS = ("modules", "hosts")
+"""Settings of the execution that are paths."""
 _SETTINGS = 'values by their keys, like {"path.rate": "50 Mbit/s"}'
 
 
@@ -60,11 +62,11 @@ class Execution(TypedDict, total=False):
     """
     machine: str | None
     """"uml" or "qemu"."""
-    modules: Path | None
+    modules: str | PathLike[str] | None
     """The folder of modules of a distribution's kernel, for QEMU."""
     network: str | None
     """The emulated path: "auto", "driver", "mixed", "qdisc" or "tun"."""
-    hosts: Path | None
+    hosts: str | PathLike[str] | None
     """The TOML file of the machines, for the engine "hosts"."""
     workers: int | None
     """Number of parallel runs; one per core by default."""
@@ -175,13 +177,24 @@ def sweep_settings(execution: Execution, progress: "SweepProgress") -> "SweepSet
     from tussle.engines import Engine
 
     expect("engine", chosen, (str, Engine), "the name of an engine, or an engine")
-    choice = KernelChoice(*(execution.get(option) for option in KernelChoice._fields))
+    choice = _kernel_choice(execution)
     return SweepSettings(
         workers=execution.get("workers"),
         engine=engine_of(chosen, choice) if isinstance(chosen, str) else chosen,
         cluster=execution.get("cluster"),
         progress=progress,
         order=cast("Order", order),
+    )
+
+
+def _kernel_choice(execution: Execution) -> KernelChoice:
+    modules, hosts = execution.get("modules"), execution.get("hosts")
+    return KernelChoice(
+        machine=execution.get("machine"),
+        kernel=execution.get("kernel"),
+        modules=None if modules is None else Path(modules),
+        network=execution.get("network"),
+        hosts=None if hosts is None else Path(hosts),
     )
 
 
@@ -193,10 +206,10 @@ def _check(execution: Execution) -> None:
     expect("order", execution.get("order", "points"), str, "the name of an order")
     for name in ("kernel", "machine", "network", "cluster"):
         expect(name, execution.get(name), (str, NoneType), "a text")
-    for name in ("modules", "hosts"):
+    for name in _PATHS:
         expect(name, execution.get(name), (str, PathLike, NoneType), "a path")
     workers = execution.get("workers")
-    if workers is not None and (not isinstance(workers, int) or workers < 1):
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise TussleError(f"{argument('workers')}: {shown(workers)} is not a number of processes, at least 1")
 
 

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from tussle import units
+from tussle.errors import argument
 from tussle.scenario import Bottleneck, Scenario
 
 _PERIODS = 12
@@ -43,8 +44,9 @@ def chosen_duration(pairs: Scenario) -> Chosen:
     most_s = _MOST_PACKETS * _PACKET_BITS / rate_bit_per_s if rate_bit_per_s else math.inf
     duration_s = _rounded_up(max(min(wanted_s, most_s, _MOST_S), start_s + _LEAST_TOGETHER_S))
     reason = (
-        f"each run lasts {duration_s} s (--duration changes it): flows may need {_rounded_up(wanted_s)} s to "
-        f"converge, {_PERIODS} sawtooth periods of {float(f'{sawtooth_s:.2g}'):g} s"
+        f"each run lasts {duration_s} s ({argument('duration')} changes it): flows may need "
+        f"{_rounded_up(wanted_s)} s to converge, {_PERIODS} sawtooth periods of "
+        f"{float(f'{sawtooth_s:.2g}'):g} s"
     )
     samples_ms = math.ceil(duration_s * 1e3 / _MOST_SAMPLES / _DEFAULT_SAMPLES_MS) * _DEFAULT_SAMPLES_MS
     settings = {"duration": f"{duration_s} s"}

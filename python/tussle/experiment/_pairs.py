@@ -67,12 +67,12 @@ def pairs(
     against = "" if counts == (1, 1) else f", {counts[0]} flows against {counts[1]}"
     differences = against + with_rtts
     path = {"profile": profile, **({"rtt": min(rtts, key=_rtt_ns)} if rtts else {})}
-    start = chosen_start(duration or changed.get("duration"))
+    start = chosen_start(changed.get("duration") if duration is None else duration)
     with _naming_arguments():
         made = Scenario.from_dict(
             {
                 "question": f"Which of {listed} share a bottleneck fairly in both orders{differences}?",
-                "duration": duration or _TO_BE_CHOSEN,
+                "duration": _TO_BE_CHOSEN if duration is None else duration,
                 # Flows on a drop-tail queue can lock in phase, so that repetitions differ a little.
                 "start_jitter": start.jitter,
                 "repetitions": repetitions,
@@ -82,7 +82,7 @@ def pairs(
                     {
                         "algorithm": names,
                         **_side(counts, 1),
-                        "start": stagger or start.stagger,
+                        "start": start.stagger if stagger is None else stagger,
                         **_access(rtts, 1),
                     },
                 ],
@@ -90,7 +90,7 @@ def pairs(
         )
     chosen = made.with_settings(changed)
     if duration is not None or "duration" in changed:
-        return Pairs(chosen, "" if stagger or "flows.1.start" in changed else start.reason)
+        return Pairs(chosen, "" if stagger is not None or "flows.1.start" in changed else start.reason)
     # The flow with the longest round-trip time takes the longest to converge.
     slowest = {"path.rtt": max(rtts, key=_rtt_ns)} if rtts else {}
     suited = chosen_duration(chosen.with_settings(slowest) if slowest else chosen)

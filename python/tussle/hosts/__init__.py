@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tussle.errors import TussleError, shown, unknown
+from tussle.errors import TussleError, argument, shown, unknown
 from tussle.scenario.text import read_toml
 
 _ROLES = ("sender", "receiver")
@@ -68,7 +68,7 @@ class Hosts:
 
 def read_hosts(file: Path) -> Hosts:
     """Read hosts.toml; raises TussleError with the problem and its position."""
-    contents = read_toml(file, str(file), "give another file to --hosts")
+    contents = read_toml(file, str(file), f"give another file to {argument('hosts')}")
     for key in contents:
         if key != "hosts":
             raise TussleError(f"{file}: {unknown('table', key, ['hosts'])}")

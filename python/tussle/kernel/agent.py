@@ -3,7 +3,7 @@
 import platform
 from pathlib import Path
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, argument
 
 AGENT = Path(__file__).parent.parent / "_agent"
 
@@ -15,7 +15,7 @@ def agent() -> Path:
     if platform.system() != "Linux":
         raise TussleError(
             "the engines kernel, netns and hosts, and `tussle serve` and `tussle send`, work on Linux only; "
-            f"this is {platform.system()}: use the simulator here (--engine sim)"
+            f"this is {platform.system()}: use the simulator here, {argument('engine', 'sim')}"
         )
     raise TussleError(
         f"there is no file {AGENT}: this Tussle was installed without its agent; `make setup` builds it"

@@ -75,8 +75,7 @@ def answer(rows: pl.DataFrame) -> str:
         return (
             f"{all_of_them}, {counts[_TOO_FEW]} differ and {counts['the same'] or 'none'} are the same. "
             "Whether the differences are more than noise is undecided: "
-            f"that needs {LEAST} runs of a point or more (--repetitions), and there "
-            f"{'is 1' if runs == 1 else f'are {runs}'}."
+            f"that needs {LEAST} repetitions or more, and there {'is 1' if runs == 1 else f'are {runs}'}."
         )
     parts = [
         f"{counts['changed'] or 'none'} changed beyond noise",

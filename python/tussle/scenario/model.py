@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 import tomlkit
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
 
-from tussle.errors import TussleError, expect, plural
+from tussle.errors import TussleError, expect, plural, shown
 from tussle.html import paragraph, table
 from tussle.own_sources import with_classes_named
 from tussle.scenario.axes import MOST_RUNS, axes_of, combinations, combinations_count
@@ -91,6 +91,15 @@ class Scenario(Table):
     """Chosen points, instead of all combinations of lists. Each case is a table of values by their keys, such
     as `"path.rate" = "10 Mbit/s"`, that replace those of the scenario. Each case is combined with all values
     of the axes. Default: none."""
+
+    def __new__(cls, *positional: object, **_: object) -> Self:
+        """Refuse a value without a name, for which pydantic raises an error about its own code."""
+        if positional:
+            raise TussleError(
+                f"{shown(positional[0])} has no name; give values by their names, like Scenario(duration=…), "
+                "or use Scenario.from_dict for tables and Scenario.load for a file"
+            )
+        return super().__new__(cls)
 
     @model_validator(mode="wrap")
     @classmethod
