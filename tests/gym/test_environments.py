@@ -1,5 +1,6 @@
 """The environments: the checks of Gymnasium and PettingZoo, seeds, physics, rivals, and refusals."""
 
+import math
 import subprocess
 import sys
 import warnings
@@ -255,6 +256,21 @@ def test_a_mistake_is_one_sentence(arguments, words):
     with pytest.raises(TussleError, match=words) as refused:
         CongestionEnv(**arguments)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: tussle.gym.AuroraAction("x"), 'alpha of AuroraAction is "x"; give a finite number above 0'),
+        (lambda: tussle.gym.AuroraAction(limit=math.inf), "limit of AuroraAction is Infinity"),
+        (lambda: tussle.gym.WindowAction("x"), 'most_packets of WindowAction is "x"; give 2 to'),
+        (lambda: tussle.gym.WindowAction(1), "most_packets of WindowAction is 1"),
+        (lambda: tussle.gym.AuroraObservation("x"), 'the history is "x" intervals; give 1 or more'),
+    ],
+)
+def test_a_wrong_part_of_an_environment_is_one_sentence(make, words):
+    with pytest.raises(TussleError, match=words):
+        make()
 
 
 def test_mistakes_in_an_episode_are_one_sentence():

@@ -1,5 +1,6 @@
 """Actions of agents: from what a policy returns to a window or a rate."""
 
+import math
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -57,8 +58,11 @@ class AuroraAction(Action):
     kind = "rate"
 
     def __init__(self, alpha: float = 0.025, limit: float = 40.0) -> None:
-        if not alpha > 0 or not limit > 0:
-            raise TussleError("action: alpha and limit of AuroraAction must be more than 0")
+        for name, value in (("alpha", alpha), ("limit", limit)):
+            if not isinstance(value, int | float) or not 0 < value < math.inf:
+                raise TussleError(
+                    f"action: {name} of AuroraAction is {shown(value)}; give a finite number above 0"
+                )
         self.alpha = alpha
         self.space = spaces.Box(-limit, limit, (1,), np.float32)
         self.allocate(0)
@@ -114,8 +118,11 @@ class WindowAction(Action):
     kind = "window"
 
     def __init__(self, most_packets: int = 1000) -> None:
-        if not 1 < most_packets <= MAX_WINDOW_PACKETS:
-            raise TussleError(f"action: most_packets of WindowAction must be 2 to {MAX_WINDOW_PACKETS}")
+        if not isinstance(most_packets, int) or not 1 < most_packets <= MAX_WINDOW_PACKETS:
+            raise TussleError(
+                f"action: most_packets of WindowAction is {shown(most_packets)}; give 2 to "
+                f"{MAX_WINDOW_PACKETS}"
+            )
         self.space = spaces.Box(1.0, float(most_packets), (1,), np.float32)
 
     def values(self, given: Given, agents: list[int]) -> Floats:  # noqa: ARG002
