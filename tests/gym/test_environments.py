@@ -258,14 +258,17 @@ def test_a_mistake_is_one_sentence(arguments, words):
     assert "\n" not in str(refused.value)
 
 
+_untyped: Any = tussle.gym
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: tussle.gym.AuroraAction("x"), 'alpha of AuroraAction is "x"; give a finite number above 0'),
-        (lambda: tussle.gym.AuroraAction(limit=math.inf), "limit of AuroraAction is Infinity"),
-        (lambda: tussle.gym.WindowAction("x"), 'most_packets of WindowAction is "x"; give 2 to'),
-        (lambda: tussle.gym.WindowAction(1), "most_packets of WindowAction is 1"),
-        (lambda: tussle.gym.AuroraObservation("x"), 'the history is "x" intervals; give 1 or more'),
+        (lambda: _untyped.AuroraAction("x"), 'alpha of AuroraAction is "x"; give a finite number above 0'),
+        (lambda: _untyped.AuroraAction(limit=math.inf), "limit of AuroraAction is Infinity"),
+        (lambda: _untyped.WindowAction("x"), 'most_packets of WindowAction is "x"; give 2 to'),
+        (lambda: _untyped.WindowAction(1), "most_packets of WindowAction is 1"),
+        (lambda: _untyped.AuroraObservation("x"), 'the history is "x" intervals; give 1 or more'),
     ],
 )
 def test_a_wrong_part_of_an_environment_is_one_sentence(make, words):
