@@ -64,7 +64,10 @@ mod tests {
     #[test]
     fn only_packets_with_ecn_are_marked() {
         let after = |ecn| after(1.0, ecn);
-        assert_eq!([Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce].map(after), [Ecn::NotEct, Ecn::Ce, Ecn::Ce, Ecn::Ce]);
+        assert_eq!(
+            [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce].map(after),
+            [Ecn::NotEct, Ecn::Ce, Ecn::Ce, Ecn::Ce]
+        );
     }
 
     #[test]
