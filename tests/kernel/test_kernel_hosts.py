@@ -319,6 +319,16 @@ def test_the_tick_decides_what_westwood_leaves_to_reno(name: str, hz: int):
 
 
 @pytest.mark.parametrize("name", ["sim", "kernel"])
+def test_shipped_hosts_agree_where_the_send_buffer_does_not_limit(name: str):
+    """The goodput that docs/explanation/agreement.md states beside the cause of the broken bound."""
+    path = {"rate": "698 Mbit/s", "rtt": "232 ms", "queue": {"limit": "1.81 bdp"}}
+    hosts = {"profile": "linux-6.1", "wmem": "unlimited"}
+    run = a_run({"algorithm": "scalable"}, path=path, hosts=hosts, duration="10 s", steady={"from": "4 s"})
+    [goodput_bit_per_s] = engine(name).execute(run)["flows"]["goodput_bit_per_s"]
+    assert goodput_bit_per_s == pytest.approx(109e6, rel=2e-3)
+
+
+@pytest.mark.parametrize("name", ["sim", "kernel"])
 def test_growth_for_each_ack_gives_h_tcp_what_reno_loses(name: str):
     """With growth per ACK, delayed ACKs halve the growth of Reno; that of H-TCP depends on time."""
     path = {"rate": "100 Mbit/s", "rtt": "0.3 ms", "queue": {"limit": "75 kB"}}
