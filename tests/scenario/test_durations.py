@@ -33,15 +33,15 @@ def test_a_path_without_a_rate_has_no_sawtooth():
         (
             "lan",
             "70 s",
-            "each run lasts 70 s (--duration changes it): flows may need 70 s to converge, 12 sawtooth "
+            "each run lasts 70 s (duration changes it): flows may need 70 s to converge, 12 sawtooth "
             "periods of 4.3 s",
         ),
-        ("dsl", "190 s", "each run lasts 190 s (--duration changes it): flows may need 190 s"),
-        ("geo", "1620 s", "each run lasts 1620 s (--duration changes it): flows may need 1620 s"),
+        ("dsl", "190 s", "each run lasts 190 s (duration changes it): flows may need 190 s"),
+        ("geo", "1620 s", "each run lasts 1620 s (duration changes it): flows may need 1620 s"),
         # 10^7 packets of 12 000 bit at 200 Mbit/s are 600 s
-        ("wan", "600 s", "each run lasts 600 s (--duration changes it): flows may need 4020 s"),
+        ("wan", "600 s", "each run lasts 600 s (duration changes it): flows may need 4020 s"),
         # at 10 Gbit/s they are 12 s, less than the least
-        ("datacenter", "60 s", "each run lasts 60 s (--duration changes it): flows may need 90 s"),
+        ("datacenter", "60 s", "each run lasts 60 s (duration changes it): flows may need 90 s"),
     ],
 )
 def test_the_duration_follows_from_the_path(profile: str, duration: str, why: str):
