@@ -14,6 +14,7 @@ from tussle.agreement._quantities import quantities
 from tussle.agreement._windows import Curve, distance, distances
 
 DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "explanation" / "agreement.md"
 CELL = {
     "path.rate": "10 Mbit/s",
     "path.rtt": "20 ms",
@@ -195,14 +196,27 @@ def test_the_figure_of_a_bound_names_its_limits() -> None:
     assert "limit: 5 %" in figure
 
 
+@pytest.mark.parametrize("place", ["agreement", "agreement/linux-6.1"])
 @pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.quantity)
-def test_the_page_in_the_repository_shows_each_bound(bound: Bound) -> None:
-    page = DOCS / "explanation" / "agreement.md"
-    figure = DOCS / "agreement" / f"{bound.quantity}.svg"
-    assert f"(../agreement/{figure.name})" in page.read_text("utf-8")
+def test_the_page_in_the_repository_shows_each_bound(bound: Bound, place: str) -> None:
+    figure = DOCS / place / f"{bound.quantity}.svg"
+    assert f"(../{place}/{figure.name})" in PAGE.read_text("utf-8")
     assert figure.read_text("utf-8").startswith("<svg")
-    differences = pl.read_csv(DOCS / "agreement" / "differences.csv", infer_schema_length=None)
+    differences = pl.read_csv(DOCS / place / "differences.csv", infer_schema_length=None)
     [verdict] = [each for each in assess(differences) if each.bound == bound]
     shown = [amount(bound.quantity, size) for size in verdict.found]
-    assert f"| {bound.words} | {verdict.cells} | {shown[0]} |" in page.read_text("utf-8")
-    assert f" | {shown[1]} | " in page.read_text("utf-8")
+    assert f"| {bound.words} | {verdict.cells} | {shown[0]} |" in PAGE.read_text("utf-8")
+    assert f" | {shown[1]} | " in PAGE.read_text("utf-8")
+
+
+def test_with_shipped_hosts_the_largest_differences_are_single_flows_that_get_half_of_linuxs_goodput() -> (
+    None
+):
+    differences = pl.read_csv(DOCS / "agreement/linux-6.1/differences.csv", infer_schema_length=None)
+    one_flow = pl.col("arrangement").is_in(["one", "one-without-loss"])
+    goodputs = differences.filter(one_flow, pl.col("quantity") == BOUNDS[0].quantity)
+    assert [each.answer for each in assess(differences) if each.bound == BOUNDS[0]] == ["no"]
+    largest = goodputs.sort(pl.col("difference").abs(), descending=True).head(3)
+    assert set(largest["arrangement"]) == {"one-without-loss"}
+    ratios = (largest["tested"] / largest["reference"]).to_list()
+    assert ratios == pytest.approx([0.5] * 3, abs=0.05)
