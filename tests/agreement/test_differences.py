@@ -209,9 +209,7 @@ def test_the_page_in_the_repository_shows_each_bound(bound: Bound, place: str) -
     assert f" | {shown[1]} | " in PAGE.read_text("utf-8")
 
 
-def test_with_shipped_hosts_the_largest_differences_of_one_flow_are_half_of_linuxs_goodput() -> (
-    None
-):
+def test_with_shipped_hosts_the_largest_differences_of_one_flow_are_half_of_linuxs_goodput() -> None:
     differences = pl.read_csv(DOCS / "agreement/linux-6.1/differences.csv", infer_schema_length=None)
     one_flow = pl.col("arrangement").is_in(["one", "one-without-loss"])
     goodputs = differences.filter(one_flow, pl.col("quantity") == BOUNDS[0].quantity)
