@@ -14,6 +14,11 @@ impl Ranges {
         self.0.is_empty()
     }
 
+    /// Number of ranges.
+    pub(crate) fn count(&self) -> u32 {
+        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+    }
+
     /// End of the highest range.
     pub(crate) fn end(&self) -> Option<u32> {
         self.0.back().map(|range| range.end)

@@ -26,6 +26,8 @@ const MAX_WINDOW_SCALE: u32 = 14;
 const RMEM_MAX_BYTES: u32 = 212_992;
 /// Packets of the first round trip, which the application is assumed to have read (Linux: `TCP_INIT_CWND`).
 const FIRST_PACKETS: u32 = 10;
+/// Packets that share memory at most (Linux: `MAX_SKB_FRAGS`).
+const MAX_JOINED_PACKETS: u32 = 17;
 
 /// Receive buffer of one connection. Positions are in bytes of the stream.
 #[derive(Clone, Debug)]
@@ -62,6 +64,7 @@ pub(crate) struct ReceiveBuffer {
     rtt_began: Time,
     /// First byte that the application had not read then.
     rtt_began_at: u64,
+    out_of_order: OutOfOrder,
 }
 
 /// Round-trip time that a host measures while it only receives (Linux: `rcv_rtt_est`).
@@ -90,13 +93,22 @@ pub(crate) struct ReceiveBufferSetup {
     pub(crate) fixed_window_bytes: Option<u64>,
 }
 
-/// Position of an arriving packet in the stream.
+/// Memory of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arrival {
-    /// The first missing packet.
-    InOrder,
-    /// A later packet.
-    OutOfOrder,
+pub(crate) enum Memory {
+    /// The packet takes metadata of its own.
+    Own,
+    /// The packet joins another, and takes memory for its payload alone.
+    Shared,
+}
+
+/// The last packets that arrived out of order and share memory (Linux: `ooo_last_skb`).
+#[derive(Clone, Copy, Debug, Default)]
+struct OutOfOrder {
+    /// First packet after them.
+    end: u32,
+    /// Number of the packets.
+    packets: u32,
 }
 
 /// Window of an ACK.
@@ -152,6 +164,7 @@ impl ReceiveBuffer {
             },
             rtt_began: Time::ZERO,
             rtt_began_at: 0,
+            out_of_order: OutOfOrder::default(),
         }
     }
 
@@ -179,14 +192,18 @@ impl ReceiveBuffer {
     }
 
     /// Counts a packet that arrived, until the application has read it.
-    pub(crate) fn hold(&mut self) {
-        self.held_bytes += u64::from(self.packet_bytes);
+    pub(crate) fn hold(&mut self, memory: Memory) {
+        let bytes = match memory {
+            Memory::Own => self.packet_bytes,
+            Memory::Shared => self.mss,
+        };
+        self.held_bytes += u64::from(bytes);
         self.held_packets += 1;
     }
 
-    /// Counts a packet that arrived out of order; returns whether the buffer was over-full. It then grows, or merges packets
-    /// and closes the window (Linux: `tcp_prune_queue`).
-    pub(crate) fn hold_out_of_order(&mut self) -> bool {
+    /// Makes room for a packet that arrived out of order; returns whether the buffer was over-full. It then grows, or merges
+    /// packets and closes the window (Linux: `tcp_prune_queue`).
+    pub(crate) fn make_room(&mut self) -> bool {
         let was_full = self.held_bytes > u64::from(self.size);
         if was_full {
             if !self.is_fixed {
@@ -200,8 +217,19 @@ impl ReceiveBuffer {
                     self.held_bytes.min(payload.div_ceil(PAGE_PAYLOAD_BYTES) * PAGE_MEMORY_BYTES);
             }
         }
-        self.hold();
         was_full
+    }
+
+    /// Adds packet `number` to those that arrived out of order. On a host with offloads it joins the packet before it (Linux:
+    /// `skb_try_coalesce`).
+    pub(crate) fn add_out_of_order(&mut self, number: u32) -> Memory {
+        let last = &mut self.out_of_order;
+        let joins = self.host.offloads && number == last.end && last.packets < MAX_JOINED_PACKETS;
+        if number >= last.end {
+            let packets = if joins { last.packets + 1 } else { 1 };
+            *last = OutOfOrder { end: number + 1, packets };
+        }
+        if joins { Memory::Shared } else { Memory::Own }
     }
 
     /// Whether the application has read everything that arrived.
@@ -224,21 +252,20 @@ impl ReceiveBuffer {
 
     /// Grows the window by two segments for a packet, as far as the buffer has room; returns whether it did (Linux:
     /// `tcp_grow_window`).
-    pub(crate) fn grow_window(&mut self, arrival: Arrival) -> bool {
+    pub(crate) fn grow_window(&mut self, memory: Memory) -> bool {
         let room = self.clamp.min(self.space()).saturating_sub(self.ssthresh);
-        let grows = room > 0 && self.is_worth_growing(arrival);
+        let grows = room > 0 && self.is_worth_growing(memory);
         if grows {
             self.ssthresh += room.min(2 * self.mss);
         }
         grows
     }
 
-    /// Whether the largest buffer could hold a window of such packets. A packet in order counts with its payload alone,
-    /// because it shares the memory of its neighbours.
-    fn is_worth_growing(&self, arrival: Arrival) -> bool {
-        let mut memory = match arrival {
-            Arrival::InOrder => self.window_of(self.mss),
-            Arrival::OutOfOrder => self.window_of(self.packet_bytes),
+    /// Whether the largest buffer could hold a window of such packets.
+    fn is_worth_growing(&self, memory: Memory) -> bool {
+        let mut memory = match memory {
+            Memory::Own => self.window_of(self.packet_bytes),
+            Memory::Shared => self.window_of(self.mss),
         };
         if memory <= self.mss {
             return true;
@@ -290,9 +317,9 @@ impl ReceiveBuffer {
         self.window(next).window_bytes >= self.window
     }
 
-    /// Processes the application's reading of all data below `next`, of which `packets` had arrived; returns whether the
-    /// window doubles, so that an ACK must report it.
-    pub(crate) fn on_read(&mut self, packets: u32, next: u64, now: Time) -> bool {
+    /// Processes the application's reading of all data below `next`, of which it had not read `packets`. `arrived` of them came
+    /// last, and the others had waited for them. Returns whether the window doubles, so that an ACK must report it.
+    pub(crate) fn on_read(&mut self, packets: u32, arrived: u32, next: u64, now: Time) -> bool {
         let read = if packets == self.held_packets {
             self.held_bytes
         } else if packets == 1 {
@@ -302,8 +329,13 @@ impl ReceiveBuffer {
         };
         self.held_bytes -= read;
         self.held_packets -= packets;
-        // The buffer is tuned after the first packet; the others are read at the same time.
-        self.tune(next - u64::from(packets - 1) * u64::from(self.mss), now);
+        // The buffer is tuned after those that are read first and share memory; the others are read at the same time.
+        let first = match self.host.offloads {
+            true if packets <= MAX_JOINED_PACKETS => packets,
+            true => arrived,
+            false => 1,
+        };
+        self.tune(next - u64::from(packets - first) * u64::from(self.mss), now);
         let current = self.current(next);
         if 2 * u64::from(current) > u64::from(self.clamp) {
             return false;
@@ -419,11 +451,11 @@ mod tests {
     fn receive(buffer: &mut ReceiveBuffer, first: u64, packets: u64, at: Time) {
         for number in first..first + packets {
             let next = (number + 1) * MSS;
-            buffer.hold();
+            buffer.hold(Memory::Own);
             buffer.on_in_order(next, at);
-            buffer.grow_window(Arrival::InOrder);
+            buffer.grow_window(Memory::Shared);
             buffer.select(next);
-            buffer.on_read(1, next, at);
+            buffer.on_read(1, 1, next, at);
         }
     }
 
@@ -523,7 +555,7 @@ mod tests {
         let mut buffer = buffer(SHIPPED, None);
         receive(&mut buffer, 0, 1, Time::ZERO);
         let before = buffer.select(MSS).window_bytes;
-        (0..40).for_each(|_| buffer.hold());
+        (0..40).for_each(|_| buffer.hold(Memory::Own));
         assert_eq!(buffer.space(), 10_976);
         let selected = buffer.select(MSS);
         assert!(selected.is_scarce);
@@ -538,11 +570,32 @@ mod tests {
             [(6_291_456, 133_672, 50 * 2728), (131_072, 131_072, 19 * 4352 + 2728)]
         {
             let mut buffer = buffer(SocketBuffer { max_bytes, ..SHIPPED }, None);
-            assert!((0..49).all(|_| !buffer.hold_out_of_order()));
-            assert!(buffer.hold_out_of_order());
+            for _ in 0..49 {
+                assert!(!buffer.make_room());
+                buffer.hold(Memory::Own);
+            }
+            assert!(buffer.make_room());
+            buffer.hold(Memory::Own);
             assert_eq!((buffer.size, buffer.held_bytes), (size, held_bytes));
             assert_eq!(buffer.ssthresh == 2896, max_bytes == 131_072);
         }
+    }
+
+    /// Packets 5 to 21 take the metadata of one, 17 of them. Packet 22 begins anew, and packets 3 and 30 follow none.
+    #[test]
+    fn packets_out_of_order_share_memory_on_a_host_with_offloads() {
+        let own = |offloads| -> Vec<u32> {
+            let mut buffer = buffer(SHIPPED, None);
+            buffer.host.offloads = offloads;
+            let arrivals = (5..25).chain([30, 3, 31]);
+            arrivals.filter(|&number| buffer.add_out_of_order(number) == Memory::Own).collect()
+        };
+        assert_eq!(own(true), [5, 22, 30, 3]);
+        assert_eq!(own(false).len(), 23);
+        let mut buffer = buffer(SHIPPED, None);
+        buffer.hold(Memory::Own);
+        buffer.hold(Memory::Shared);
+        assert_eq!(buffer.held_bytes, 2728 + 1448);
     }
 
     /// 45 packets that are not read take 122 760 bytes. Half of the other 8312 is window, rounded down to a multiple of 128:
@@ -550,9 +603,9 @@ mod tests {
     #[test]
     fn reading_a_full_buffer_is_reported() {
         let mut buffer = buffer(SHIPPED, None);
-        (0..45).for_each(|_| buffer.hold());
+        (0..45).for_each(|_| buffer.hold(Memory::Own));
         let next = 45 * MSS;
         assert_eq!(buffer.select(next).window_bytes, 4096);
-        assert!(buffer.on_read(45, next, Time::ZERO));
+        assert!(buffer.on_read(45, 45, next, Time::ZERO));
     }
 }

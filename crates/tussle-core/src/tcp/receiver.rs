@@ -6,7 +6,7 @@ use super::delack::{Decision, DelayedAck, Path, QUICK_ACKS};
 use super::merging::Merged;
 use super::outbox::Outbox;
 use super::ranges::Ranges;
-use super::receive_buffer::{Arrival, ReceiveBuffer, ReceiveBufferSetup};
+use super::receive_buffer::{Memory, ReceiveBuffer, ReceiveBufferSetup};
 use super::rtt::RttEstimator;
 use super::sack_list::{SackList, Urgency};
 use super::window_rtt::WindowRtt;
@@ -224,7 +224,7 @@ impl Receiver {
             self.on_data(packet, now, out);
             if has_buffer {
                 let is_pushed = packet.number == prior_next && packet.flags.has(Flags::PSH);
-                self.read(prior_next, is_pushed, now, out);
+                self.read(prior_next, 1, is_pushed, now, out);
             }
         } else {
             self.on_control(packet, now, out);
@@ -273,16 +273,17 @@ impl Receiver {
     pub fn process_merged(&mut self, now: Time, out: &mut Outbox) {
         let Some(merged) = self.merged.take() else { return };
         let mut ack_sent = AckSent(false);
-        let mut is_data = false;
+        let mut arrived = 0;
         let (mut prior_next, mut is_pushed) = (self.next, false);
         for packet in merged.packets() {
             if packet.kind == Kind::Data {
-                if !is_data && self.buffer.is_some() {
+                if arrived == 0 && self.buffer.is_some() {
                     self.note_echo(&packet, now);
                     prior_next = self.next;
                 }
-                is_data = true;
-                self.hold_in_order(&packet, now);
+                let memory = if arrived == 0 { Memory::Own } else { Memory::Shared };
+                arrived += 1;
+                self.hold_in_order(&packet, memory, now);
                 is_pushed = packet.number == self.next && packet.flags.has(Flags::PSH);
                 let before = self.dsack;
                 if self.take_data(&packet, now, out) == AckSent(true) {
@@ -298,11 +299,11 @@ impl Receiver {
                 self.on_control(&packet, now, out);
             }
         }
-        if is_data && ack_sent == AckSent(false) {
+        if arrived > 0 && ack_sent == AckSent(false) {
             self.acknowledge(now, out);
         }
         if self.buffer.is_some() {
-            self.read(prior_next, is_pushed, now, out);
+            self.read(prior_next, arrived, is_pushed, now, out);
         }
     }
 
@@ -371,7 +372,7 @@ impl Receiver {
     #[inline(never)]
     fn before_data(&mut self, packet: &Packet, now: Time) {
         self.note_echo(packet, now);
-        self.hold_in_order(packet, now);
+        self.hold_in_order(packet, Memory::Own, now);
     }
 
     /// Measures the RTT by the timestamp that a full packet echoes.
@@ -386,20 +387,20 @@ impl Receiver {
     }
 
     /// Puts a packet that arrives in order into the buffer.
-    fn hold_in_order(&mut self, packet: &Packet, now: Time) {
+    fn hold_in_order(&mut self, packet: &Packet, memory: Memory, now: Time) {
         let next = self.next_byte() + u64::from(self.setup.mss_bytes);
         if let Some(buffer) = &mut self.buffer
             && packet.number == self.next
         {
-            buffer.hold();
+            buffer.hold(memory);
             buffer.on_in_order(next, now);
         }
     }
 
-    /// Processes the application's reading of all packets from `prior_next` on, when they arrive. `is_pushed`: the last
-    /// one carries the push flag.
+    /// Processes the application's reading of all packets from `prior_next` on, when the last `arrived` packets have come.
+    /// `is_pushed`: the last one of those carries the push flag.
     #[inline(never)]
-    fn read(&mut self, prior_next: u32, is_pushed: bool, now: Time, out: &mut Outbox) {
+    fn read(&mut self, prior_next: u32, arrived: u32, is_pushed: bool, now: Time, out: &mut Outbox) {
         let packets = self.next - prior_next;
         if packets == 0 {
             return;
@@ -407,7 +408,7 @@ impl Receiver {
         let next = self.next_byte();
         let unacknowledged = self.next - self.acknowledged;
         if let Some(buffer) = &mut self.buffer
-            && (buffer.on_read(packets, next, now)
+            && (buffer.on_read(packets, arrived, next, now)
                 || unacknowledged > 1
                 || (unacknowledged > 0 && is_pushed && buffer.is_empty()))
         {
@@ -467,7 +468,7 @@ impl Receiver {
         if !self.setup.timestamps {
             self.window_rtt.on_data(self.next + 1, self.window_packets, now);
         }
-        self.grow_window(Arrival::InOrder);
+        self.grow_window(Memory::Shared);
         self.next += 1;
         self.delivered_bytes += u64::from(self.payload_bytes(packet));
         if packet.flags.has(Flags::FIN) {
@@ -491,10 +492,10 @@ impl Receiver {
     /// Grows the window by two segments for each new packet, as long as the buffer has room (Linux:
     /// `tcp_grow_window`).
     #[inline]
-    fn grow_window(&mut self, arrival: Arrival) {
+    fn grow_window(&mut self, memory: Memory) {
         if self.window_bytes < self.largest_window_bytes {
             if let Some(buffer) = &mut self.buffer {
-                if buffer.grow_window(arrival) {
+                if buffer.grow_window(memory) {
                     self.delack.on_window_growth();
                 }
                 return;
@@ -537,14 +538,25 @@ impl Receiver {
             self.report_duplicate(packet.number);
         } else {
             self.out_of_order.insert(block, |_| ());
+            let mut memory = Memory::Own;
+            if let Some(buffer) = &mut self.buffer {
+                if buffer.make_room() {
+                    self.delack.on_scarce_buffer();
+                }
+                memory = buffer.add_out_of_order(packet.number);
+                if memory == Memory::Shared {
+                    buffer.hold(memory);
+                }
+            }
             // Without SACK an ACK with another window would not count as a duplicate.
             if self.setup.sack {
-                self.grow_window(Arrival::OutOfOrder);
+                self.grow_window(memory);
             }
+            // A packet with metadata of its own counts once the window has grown.
             if let Some(buffer) = &mut self.buffer
-                && buffer.hold_out_of_order()
+                && memory == Memory::Own
             {
-                self.delack.on_scarce_buffer();
+                buffer.hold(memory);
             }
         }
         if packet.flags.has(Flags::FIN) {

@@ -98,6 +98,8 @@ pub(crate) struct Scoreboard {
     retransmissions: VecDeque<Retransmission>,
     /// Packets detected as lost and not yet reported to the algorithm.
     pub(super) newly_lost: Vec<Lost>,
+    /// Packets that begin a burst.
+    bursts: u32,
 }
 
 impl Scoreboard {
@@ -110,6 +112,7 @@ impl Scoreboard {
             timed_out_to: 0,
             retransmissions: VecDeque::new(),
             newly_lost: Vec::new(),
+            bursts: 0,
         }
     }
 
@@ -135,7 +138,8 @@ impl Scoreboard {
     pub(crate) fn pop(&mut self, flow: &mut Flow) -> Sent {
         let sent = self.packets.pop().expect("what is acknowledged was sent");
         // One test suffices for the usual packet, which has no tag.
-        if sent.tags & (SACKED | LOST | RETRANSMISSION_OUT) != 0 {
+        if sent.tags & (SACKED | LOST | RETRANSMISSION_OUT | BEGINS_BURST) != 0 {
+            self.bursts -= u32::from(sent.has(BEGINS_BURST));
             flow.sacked_out -= u32::from(sent.is_sacked());
             flow.lost_out -= u32::from(sent.is_lost());
             flow.retrans_out -= u32::from(sent.is_retransmission_out());
@@ -277,9 +281,39 @@ impl Scoreboard {
 
     /// Marks the first packet of a burst.
     pub(crate) fn begin_burst(&mut self, number: u32, flow: &Flow) {
-        if number < flow.nxt {
+        if number < flow.nxt && !self.get(number).has(BEGINS_BURST) {
             self.get_mut(number).tags |= BEGINS_BURST;
+            self.bursts += 1;
         }
+    }
+
+    /// Separates packet `number`, now sacked, from the burst that it left in, and merges it with sacked neighbours (Linux:
+    /// `tcp_shift_skb_data`).
+    pub(crate) fn merge_sacked(&mut self, number: u32, flow: &Flow) {
+        for boundary in [number, number + 1] {
+            let joins = boundary > flow.una
+                && boundary < flow.nxt
+                && self.get(boundary - 1).is_sacked()
+                && self.get(boundary).is_sacked();
+            if !joins {
+                self.begin_burst(boundary, flow);
+            } else if self.get(boundary).has(BEGINS_BURST) {
+                self.get_mut(boundary).tags &= !BEGINS_BURST;
+                self.bursts -= 1;
+            }
+        }
+    }
+
+    /// Buffers that hold the packets: the bursts in which they left, of which the oldest may be acknowledged in part, and ranges
+    /// of sacked packets.
+    pub(crate) fn buffers(&self, flow: &Flow) -> u32 {
+        let has_rest = flow.una < flow.nxt && !self.get(flow.una).has(BEGINS_BURST);
+        self.bursts + u32::from(has_rest)
+    }
+
+    /// Ranges of sacked packets.
+    pub(crate) fn sacked_ranges(&self) -> u32 {
+        self.sacked.count()
     }
 
     /// Returns the end of the packets from `first` on, at most `most`, that left in one burst and await
@@ -408,4 +442,33 @@ pub(crate) enum Verdict {
     Wait,
     /// The transmission, like all later ones, happened after that of every packet known to have arrived.
     TooRecent,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two bursts of five packets. A sacked packet splits its burst, and joins sacked neighbours, also those of another burst.
+    #[test]
+    fn sacked_packets_split_bursts_and_share_a_buffer() {
+        let (mut flow, mut board) = (Flow::new(250, 1448), Scoreboard::new());
+        for first in [0, 5] {
+            (0..5).for_each(|_| board.push(&mut flow, Sent::default()));
+            board.begin_burst(first, &flow);
+        }
+        assert_eq!(board.buffers(&flow), 2);
+        let mut sacked = |number| {
+            board.mark_sacked(number, &mut flow);
+            board.merge_sacked(number, &flow);
+            board.buffers(&flow)
+        };
+        // 0-4, 5, 6, 7-9; then 0-4, 5, 6-7, 8-9; then without 8-9; then 0-3, 4, 5, 6-9; then 0-3 and 4-9.
+        assert_eq!([6, 7, 8, 9, 4, 5].map(&mut sacked), [4, 4, 4, 3, 4, 2]);
+        board.pop(&mut flow);
+        assert_eq!(board.buffers(&flow), 2, "a part of the oldest burst remains");
+        for _ in 1..4 {
+            board.pop(&mut flow);
+        }
+        assert_eq!(board.buffers(&flow), 1);
+    }
 }

@@ -1,7 +1,8 @@
 //! The send buffer of a socket: the limit of unsent and unacknowledged data, with the autotuning of Linux 6.1.
 //!
 //! An application that finds the buffer full sleeps until a third of the used memory is free again. While it waits, the
-//! buffer grows with the congestion window (Linux: `tcp_sndbuf_expand`).
+//! buffer grows with the congestion window (Linux: `tcp_sndbuf_expand`). Packets are kept in the buffers of a queue, with
+//! segmentation offload several in one, and each buffer of the queue takes memory for its metadata (Linux: `sk_buff`).
 
 use std::collections::VecDeque;
 
@@ -23,11 +24,13 @@ pub(super) struct SendBuffer {
     /// Size of the buffer, and the size up to which it grows (Linux: `sk_sndbuf`, `tcp_wmem[2]`).
     pub(super) size: u64,
     max: u64,
-    /// Memory of a full packet, and memory that autotuning provides for one.
-    pub(super) packet_bytes: u64,
+    /// Payload of a full packet, and memory that autotuning provides for one.
+    mss_bytes: u64,
     provided_bytes: u64,
     /// Windows that the buffer provides for.
     windows: u64,
+    /// Ends of the buffers of the send queue that hold unsent packets.
+    pub(super) unsent: VecDeque<u32>,
     /// Packets that the application wants to write and the socket has not taken.
     pub(super) waiting: u32,
     /// Whether the application closes the connection after them.
@@ -50,9 +53,10 @@ impl SendBuffer {
         SendBuffer {
             size: sizes.default_bytes.into(),
             max: sizes.max_bytes.into(),
-            packet_bytes: (mss_bytes + MEMORY_OVERHEAD_BYTES).into(),
+            mss_bytes: mss_bytes.into(),
             provided_bytes: (frame.next_power_of_two() + METADATA_BYTES).into(),
             windows: windows.into(),
+            unsent: VecDeque::new(),
             waiting: 0,
             closes: false,
             sleeps: false,
@@ -79,6 +83,27 @@ impl SendBuffer {
             self.pushed.push_back(number);
         }
         self.pushed_end = number + 1;
+    }
+
+    /// Adds `packets` to the last unsent buffer. A push flag stays at its end.
+    pub(super) fn extend_last(&mut self, packets: u32) {
+        let Some(end) = self.unsent.back_mut() else { return };
+        if let Some(number) = self.pushed.back_mut().filter(|number| **number + 1 == *end) {
+            *number += packets;
+        }
+        *end += packets;
+    }
+
+    /// Memory of `packets` in `buffers` of the send queue (Linux: `sk_wmem_queued`).
+    pub(super) fn memory_bytes(&self, packets: u32, buffers: u32) -> u64 {
+        u64::from(packets) * self.mss_bytes + u64::from(buffers) * u64::from(MEMORY_OVERHEAD_BYTES)
+    }
+
+    /// Packets that the last unsent buffer still takes if `most` fill it; the oldest unsent packet is `nxt`.
+    pub(super) fn room_in_last(&self, most: u32, nxt: u32) -> u32 {
+        let mut ends = self.unsent.iter().rev();
+        let Some(end) = ends.next() else { return 0 };
+        most.saturating_sub(end - ends.next().unwrap_or(&nxt))
     }
 
     /// Grows the buffer to hold `packets` and as many unsent ones.

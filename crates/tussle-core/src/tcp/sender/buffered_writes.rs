@@ -4,7 +4,8 @@
 //! buffer grows with the congestion window (Linux: `tcp_sndbuf_expand`).
 
 use super::Sender;
-use crate::net::packet::{Flags, MEMORY_OVERHEAD_BYTES};
+use super::bursts::Push;
+use crate::net::packet::Flags;
 use crate::tcp::outbox::Outbox;
 
 impl Sender {
@@ -38,6 +39,9 @@ impl Sender {
     pub(super) fn after_sending_from_buffer(&mut self, out: &mut Outbox) {
         if let Some(buffer) = &mut self.send_buffer {
             buffer.has_sent = true;
+            while buffer.unsent.front().is_some_and(|end| *end <= self.flow.nxt) {
+                buffer.unsent.pop_front();
+            }
             if let Some(packet) = out.packets.last_mut()
                 && buffer.has_push(packet.number)
             {
@@ -69,35 +73,63 @@ impl Sender {
 
     /// Takes what the application writes until the buffer is full, and sends it as the window allows.
     pub(super) fn fill_buffer(&mut self, out: &mut Outbox) {
+        let most = self.buffer_limit();
         let mut sends = true;
         loop {
-            let used = self.used_bytes();
+            let (used, nxt) = (self.used_bytes(), self.flow.nxt);
             let Some(buffer) = &mut self.send_buffer else { return };
             if buffer.sleeps || buffer.waiting == 0 {
                 return;
             }
-            if used >= buffer.size {
-                buffer.sleeps = true;
-                if self.flow.nxt < self.application.written {
-                    buffer.push(self.application.written - 1);
+            let mut room = buffer.room_in_last(most, nxt);
+            let begins = room == 0;
+            if begins {
+                if used >= buffer.size {
+                    self.sleep(out);
+                    continue;
                 }
-                self.transmit(out);
-                if let Some(buffer) = &mut self.send_buffer {
-                    buffer.has_sent = true;
-                }
-                self.note_full_buffer();
-                continue;
+                room = most;
             }
-            buffer.waiting -= 1;
+            let packets = room.min(buffer.waiting);
+            buffer.waiting -= packets;
             self.application.closed = buffer.waiting == 0 && buffer.closes;
-            self.application.written += 1;
+            self.application.written += packets;
+            if begins {
+                buffer.unsent.push_back(self.application.written);
+            } else {
+                buffer.extend_last(packets);
+            }
+            let is_full = packets == room;
+            let is_only = buffer.unsent.len() == 1;
             // The last packet of a write, and one in half of the largest window.
             let is_far = self.application.written - buffer.pushed_end > buffer.largest_window / 2;
-            if buffer.waiting == 0 || is_far {
+            let is_pushed = buffer.waiting == 0 || (is_full && is_far);
+            if is_pushed {
                 buffer.push(self.application.written - 1);
             }
-            sends = sends && self.transmit_at_most(1, out) > 0;
+            if self.offload.is_none() {
+                sends = sends && self.transmit_at_most(1, out) > 0;
+            } else if is_pushed {
+                self.transmit(out);
+            } else if is_full && is_only {
+                self.transmit_bursts(Push::Buffer, out);
+            }
         }
+    }
+
+    /// Lets the application sleep until the buffer has room, and sends what it holds.
+    fn sleep(&mut self, out: &mut Outbox) {
+        if let Some(buffer) = &mut self.send_buffer {
+            buffer.sleeps = true;
+            if self.flow.nxt < self.application.written {
+                buffer.push(self.application.written - 1);
+            }
+        }
+        self.transmit(out);
+        if let Some(buffer) = &mut self.send_buffer {
+            buffer.has_sent = true;
+        }
+        self.note_full_buffer();
     }
 
     /// Records that the buffer limits the sender, if all of its packets were sent and the congestion window is not full.
@@ -120,13 +152,19 @@ impl Sender {
         }
     }
 
-    /// Memory of the data that the socket holds (Linux: `sk_wmem_queued`). Packets that SACK reported share their metadata.
+    /// Memory of the data that the socket holds. Sacked neighbours share a buffer (Linux: `tcp_shift_skb_data`).
     fn used_bytes(&self) -> u64 {
-        let held = u64::from(self.application.written - self.flow.una);
-        let sacked = if self.setup.sack { self.flow.sacked_out.saturating_sub(1) } else { 0 };
-        self.send_buffer
-            .as_ref()
-            .map_or(0, |buffer| held * buffer.packet_bytes - u64::from(sacked * MEMORY_OVERHEAD_BYTES))
+        let Some(buffer) = &self.send_buffer else { return 0 };
+        let held = self.application.written - self.flow.una;
+        let sent_buffers = if self.offload.is_some() {
+            self.board.buffers(&self.flow)
+        } else if self.setup.sack {
+            self.flow.packets_out() - self.flow.sacked_out + self.board.sacked_ranges()
+        } else {
+            self.flow.packets_out()
+        };
+        let unsent_buffers = u32::try_from(buffer.unsent.len()).unwrap_or(u32::MAX);
+        buffer.memory_bytes(held, unsent_buffers + sent_buffers)
     }
 }
 
@@ -144,9 +182,9 @@ mod tests {
         SocketBuffer { min_bytes: 4096, default_bytes: 16_384, max_bytes: 4_194_304 };
 
     /// A bulk sender that opens its connection at 0.
-    fn opening(wmem: SocketBuffer, device_rate_bit_per_s: Option<u64>) -> (Sender, Outbox) {
+    fn opening(host: Host, device_rate_bit_per_s: Option<u64>) -> (Sender, Outbox) {
         let entry = Entry::find("reno").unwrap();
-        let setup = tests_setup(Host { wmem: Some(wmem), qdisc: Qdisc::PfifoFast, ..Host::default() });
+        let setup = tests_setup(Host { qdisc: Qdisc::PfifoFast, ..host });
         let setup = Setup { device_rate_bit_per_s, ..setup };
         let parameters = entry.parameters(&std::collections::BTreeMap::new()).unwrap();
         let (mut sender, mut out) = (Sender::new(setup, (entry.build)(&parameters, 0)), Outbox::default());
@@ -155,9 +193,14 @@ mod tests {
         (sender, out)
     }
 
-    /// A bulk sender whose connection was established 100 ms ago.
+    /// A bulk sender with the send buffer `wmem`.
     fn sender(wmem: SocketBuffer) -> (Sender, Outbox) {
-        let (mut sender, mut out) = opening(wmem, None);
+        established(Host { wmem: Some(wmem), ..Host::default() })
+    }
+
+    /// A bulk sender whose connection was established 100 ms ago.
+    fn established(host: Host) -> (Sender, Outbox) {
+        let (mut sender, mut out) = opening(host, None);
         sender.on_packet(
             &Packet { window_packets: 5000, ..Packet::new(Kind::SynAck, 0) },
             Time::from_ms(100),
@@ -176,7 +219,8 @@ mod tests {
     /// The SYN leaves the device at 1 Gbit/s within a microsecond, its answer takes 100 ms.
     #[test]
     fn no_data_are_sent_before_the_connection_is_established() {
-        let (mut sender, mut out) = opening(SHIPPED, Some(1_000_000_000));
+        let (mut sender, mut out) =
+            opening(Host { wmem: Some(SHIPPED), ..Host::default() }, Some(1_000_000_000));
         let mut woken = 0;
         while sender.wake() < Time::from_ms(100) {
             sender.on_timer(sender.wake(), &mut out);
@@ -233,5 +277,21 @@ mod tests {
         assert_eq!(sender.send_buffer.as_ref().unwrap().size, 4_194_304);
         // 1538 packets of 2728 bytes are the first that fill it.
         assert_eq!(sender.application.written - sender.flow.una, 1538);
+    }
+
+    /// A buffer of the queue takes 45 packets, 65 160 bytes, more than the 40 000 of the whole buffer, but what has begun is
+    /// filled up: five bursts of two packets leave, and the application writes as many again each time. 55 packets and the
+    /// metadata of six buffers remain. The ACK of a packet frees its payload; the next one ends the burst, and another leaves.
+    #[test]
+    fn with_offloads_buffers_of_the_queue_are_filled_up_and_take_metadata_once() {
+        let wmem = SocketBuffer { default_bytes: 40_000, max_bytes: 40_000, ..SHIPPED };
+        let (mut sender, mut out) = established(Host { wmem: Some(wmem), offloads: true, ..Host::default() });
+        assert_eq!((sender.application.written, sender.flow.nxt), (55, 10));
+        assert_eq!(sender.used_bytes(), 55 * 1448 + 6 * 1280);
+        let used = [1, 2].map(|number| {
+            acknowledge(&mut sender, number, 200, &mut out);
+            (sender.flow.nxt, sender.used_bytes())
+        });
+        assert_eq!(used, [(12, 54 * 1448 + 7 * 1280), (14, 53 * 1448 + 7 * 1280)]);
     }
 }

@@ -119,9 +119,6 @@ impl Sender {
             let packets = buffered.min(quota).min(longest).min(room);
             self.send_burst(packets, out);
             sent += packets;
-            if self.send_buffer.is_some() {
-                self.after_sending_from_buffer(out);
-            }
             if push != Push::Pending {
                 break;
             }
@@ -173,7 +170,7 @@ impl Sender {
 
     /// Packets that fill a buffer: those of the longest burst, and at most half of the largest window (Linux:
     /// `tcp_xmit_size_goal`).
-    fn buffer_limit(&self) -> u32 {
+    pub(super) fn buffer_limit(&self) -> u32 {
         let largest_window = self.offload.as_ref().map_or(0, |offload| offload.largest_window);
         let half_window = u64::from(largest_window) * u64::from(self.setup.mss_bytes) / 2;
         packets_in(MAX_BYTES.min(half_window), self.setup.mss_bytes).max(1)
@@ -181,6 +178,9 @@ impl Sender {
 
     /// Unsent packets of the oldest buffer of the send queue.
     fn buffered(&mut self) -> u32 {
+        if let Some(buffer) = &self.send_buffer {
+            return buffer.unsent.front().map_or(0, |end| end - self.flow.nxt);
+        }
         let (nxt, limit) = (self.flow.nxt, self.buffer_limit());
         let offload = self.offload.as_mut().expect("only senders with offload send bursts");
         if offload.buffer_end <= nxt {
@@ -254,6 +254,9 @@ impl Sender {
             self.emit(packet, departure, out);
         }
         self.board.begin_burst(numbers.start, &self.flow);
+        if self.send_buffer.is_some() {
+            self.after_sending_from_buffer(out);
+        }
     }
 
     /// Retransmits lost packets from `first` on that were sent together, as the window allows; returns their number. A
@@ -266,13 +269,10 @@ impl Sender {
         let departure = self.departure();
         self.before_sending(end - first, payload_bytes);
         for number in first..end {
-            self.retransmit_begun(number, departure, out);
+            let ends_burst = end - first > 1 && number + 1 == end;
+            let flags = if ends_burst { Flags::PSH } else { Flags::NONE };
+            self.retransmit_begun(number, flags, departure, out);
             self.count_retransmission(number, departure);
-        }
-        if end - first > 1
-            && let Some(last) = out.packets.last_mut()
-        {
-            last.flags = last.flags.with(Flags::PSH);
         }
         end - first
     }

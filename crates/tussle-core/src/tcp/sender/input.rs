@@ -140,6 +140,9 @@ impl Sender {
 
     fn process_newly_sacked(&mut self, number: u32, info: &mut AckInfo) {
         let sent = self.board.mark_sacked(number, &mut self.flow);
+        if self.offload.is_some() {
+            self.board.merge_sacked(number, &self.flow);
+        }
         self.rack.on_arrival(number, sent, &self.flow);
         self.rate.on_delivered(number, sent);
         if !sent.was_retransmitted() {

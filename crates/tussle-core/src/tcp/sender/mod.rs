@@ -439,11 +439,13 @@ impl Sender {
                 (_, None) => {}
             }
         }
-        let Some(pacer) = &self.pacer else { return };
-        let mut is_paced = pacer.pacing == Pacing::Socket;
-        if self.device.is_some() {
-            is_paced &= pacer.is_awaited && pacer.next() <= now;
-            self.release_device(out);
+        let mut is_paced = false;
+        if let Some(pacer) = &self.pacer {
+            is_paced = pacer.pacing == Pacing::Socket;
+            if self.device.is_some() {
+                is_paced &= pacer.is_awaited && pacer.next() <= now;
+                self.release_device(out);
+            }
         }
         if self.connection != Connection::Established {
             return;

@@ -49,9 +49,6 @@ impl Sender {
             }
             self.send_new(out);
             sent += 1;
-            if self.send_buffer.is_some() {
-                self.after_sending_from_buffer(out);
-            }
         }
         // Only a sender with data to send validates its window.
         if has_more {
@@ -151,6 +148,9 @@ impl Sender {
         let sent = self.rate.on_send(&mut self.flow, departure);
         self.board.push(&mut self.flow, sent);
         self.emit(packet, departure, out);
+        if self.send_buffer.is_some() {
+            self.after_sending_from_buffer(out);
+        }
     }
 
     pub(super) fn data_packet(&self, number: u32, departure: Time) -> Packet {
@@ -221,7 +221,7 @@ impl Sender {
     fn retransmit_uncounted(&mut self, number: u32, out: &mut Outbox) -> Time {
         let departure = self.departure();
         self.before_sending(1, self.payload_bytes(number));
-        self.retransmit_begun(number, departure, out);
+        self.retransmit_begun(number, Flags::NONE, departure, out);
         if self.offload.is_some() {
             self.board.begin_burst(number, &self.flow);
             self.board.begin_burst(number + 1, &self.flow);
@@ -229,10 +229,11 @@ impl Sender {
         departure
     }
 
-    /// Retransmits a packet after [`Sender::before_sending`].
+    /// Retransmits a packet with `flags` after [`Sender::before_sending`].
     #[inline]
-    pub(super) fn retransmit_begun(&mut self, number: u32, departure: Time, out: &mut Outbox) {
+    pub(super) fn retransmit_begun(&mut self, number: u32, flags: Flags, departure: Time, out: &mut Outbox) {
         let mut packet = self.data_packet(number, departure);
+        packet.flags = packet.flags.with(flags);
         // Otherwise not ECN-capable, so that a mark cannot hide a second loss (RFC 3168, 6.1.5).
         if self.ecn.negotiated && self.needs.ecn >= EcnMode::PerPacket {
             packet.ecn = self.needs.ecn.code_point();
