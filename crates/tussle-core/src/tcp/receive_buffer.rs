@@ -64,6 +64,7 @@ pub(crate) struct ReceiveBuffer {
     rtt_began: Time,
     /// First byte that the application had not read then.
     rtt_began_at: u64,
+    /// The packets out of order that the next one may join.
     out_of_order: OutOfOrder,
 }
 
@@ -332,7 +333,7 @@ impl ReceiveBuffer {
         // The buffer is tuned after those that are read first and share memory; the others are read at the same time.
         let first = match self.host.offloads {
             true if packets <= MAX_JOINED_PACKETS => packets,
-            true => arrived,
+            true => arrived.min(packets),
             false => 1,
         };
         self.tune(next - u64::from(packets - first) * u64::from(self.mss), now);
@@ -596,6 +597,17 @@ mod tests {
         buffer.hold(Memory::Own);
         buffer.hold(Memory::Shared);
         assert_eq!(buffer.held_bytes, 2728 + 1448);
+    }
+
+    /// Of 25 packets that arrive together, 5 had arrived before.
+    #[test]
+    fn duplicates_among_packets_that_arrive_together_are_not_read() {
+        let mut buffer = buffer(SHIPPED, None);
+        buffer.host.offloads = true;
+        buffer.on_echo(1, 51);
+        (0..20).for_each(|_| buffer.hold(Memory::Shared));
+        buffer.on_read(20, 25, 20 * MSS, Time::from_ms(60));
+        assert_eq!((buffer.read_per_rtt, buffer.held_bytes), (20 * 1448, 0));
     }
 
     /// 45 packets that are not read take 122 760 bytes. Half of the other 8312 is window, rounded down to a multiple of 128:

@@ -468,6 +468,7 @@ impl Receiver {
         if !self.setup.timestamps {
             self.window_rtt.on_data(self.next + 1, self.window_packets, now);
         }
+        // In order a packet joins the one before it, so that its payload alone counts.
         self.grow_window(Memory::Shared);
         self.next += 1;
         self.delivered_bytes += u64::from(self.payload_bytes(packet));
