@@ -102,6 +102,8 @@ def tussle_(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
     monkeypatch.chdir(tmp_path)
     # pytest-xdist gives its workers the width of its own terminal.
     monkeypatch.delenv("COLUMNS", raising=False)
+    # Click would call the command `python -m pytest` after the module that Python executes.
+    monkeypatch.setattr(sys.modules["__main__"], "__package__", None, raising=False)
 
     def call(*arguments: object) -> Answer:
         monkeypatch.setattr(sys, "argv", ["tussle", *map(str, arguments)])

@@ -321,6 +321,7 @@ _WRONG_ARGUMENTS = [
     ),
     (lambda data: _untyped.write_report(data, drawing=3), "drawing: 3 is not a tussle.report.Drawing"),
     (lambda _: _untyped.summary(None), "dataset: null is not a dataset"),
+    (lambda _: _untyped.Summary(3), "dataset: 3 is not a dataset"),
     (lambda data: _untyped.differences(data, 3), "second: 3 is not a dataset"),
     (tussle.differences, "or axis with one of its axes"),
     (lambda data: _untyped.write_report("page.html", data), 'dataset: "page.html" is not a dataset'),

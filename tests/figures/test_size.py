@@ -109,8 +109,9 @@ def test_the_command_draws_in_the_format_the_size_and_with_the_title_asked_for(t
     [
         (("--format", "gif"), '--format: unknown format "gif"; there are png, svg, pdf, html'),
         (("--title", "A", "--no-title"), "--title gives the figure a title, and --no-title none"),
-        (("--width", "10"), "invalid value for '--width'"),
-        (("--height", "100000"), "invalid value for '--height'"),
+        (("--width", "10"), "--width: give at least 50; "),
+        (("--height", "100000"), "--height: give at most 5000; "),
+        (("--width", "wide"), "--width: give a whole number; "),
     ],
 )
 def test_options_of_a_drawing_that_make_no_sense_are_refused(tussle_, dataset, options, sentence):

@@ -8,6 +8,7 @@ from functools import cached_property
 import polars as pl
 
 from tussle import html
+from tussle.answers._arguments import expect_dataset
 from tussle.answers._flows import flow_grid, shown_columns
 from tussle.answers._grid import Grid
 from tussle.answers._notes import NOTES
@@ -20,9 +21,15 @@ from tussle.statistics import estimates
 
 @dataclass(frozen=True)
 class Summary:
-    """What a dataset says, computed when it is asked for."""
+    """What a dataset says, computed when it is asked for.
+
+    Raises TussleError for another value than a dataset.
+    """
 
     dataset: Dataset
+
+    def __post_init__(self) -> None:
+        expect_dataset(self.dataset)
 
     @cached_property
     def question(self) -> str:

@@ -1,6 +1,7 @@
 """The command `tussle`: reads arguments, calls the other parts, and prints. Nothing is computed here."""
 
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -151,6 +152,28 @@ def _complain_of_usage(error: Any) -> None:
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         return
-    sentence = error.format_message().rstrip(".")
+    sentence = _in_words(error.format_message().rstrip("."))
     command = error.ctx.command_path if getattr(error, "ctx", None) else "tussle"
     complain(f"{sentence[:1].lower()}{sentence[1:]}; `{command} --help` shows how it is called")
+
+
+_ASKED = (
+    ("Input should be greater than or equal to ", "give at least "),
+    ("Input should be less than or equal to ", "give at most "),
+    ("Input should be a valid integer", "give a whole number"),
+    ("Input should be a valid number", "give a number"),
+)
+"""How a message of the command line's parser begins, and what to say instead."""
+
+
+def _in_words(message: str) -> str:
+    """Return what is wrong, and what to give to an option whose value is of another kind or out of range."""
+    invalid = re.fullmatch(r"Invalid value for '([^']+)': (.*)", message, re.DOTALL)
+    if invalid is None:
+        return message
+    option, reason = invalid.groups()
+    for beginning, asked in _ASKED:
+        if reason.startswith(beginning):
+            limit = reason.removeprefix(beginning) if asked.endswith(" ") else ""
+            return f"{option}: {asked}{limit}"
+    return message
