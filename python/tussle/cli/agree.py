@@ -68,7 +68,7 @@ def agree(
     ] = "linux",
     grid: Annotated[
         str,
-        typer.Option(metavar="quick|full", help="The grid of cells: quick takes minutes, full takes hours."),
+        typer.Option(metavar="quick|full", help="The grid of cells: quick takes minutes, full about an hour."),
     ] = "quick",
     cells: Annotated[
         int | None,
