@@ -1,25 +1,33 @@
 """The Markdown page of a study, after a small run, and the pages in the repository."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from shared import shared_folder
 from tussle.papers import About, Study, content, results_in, save, studies, write_markdown
 
 PAGES = Path(__file__).parents[2] / "docs" / "papers"
 MOST_BYTES = 500_000
+TUSSLE = Path(sys.executable).parent / "tussle"
 ABOUT = About("tussle paper lan-pairs", "2026-11-20", "0.1.0")
 
 
-@pytest.fixture
-def files(tussle_, tmp_path: Path) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The files of a page over four pairs on a LAN and three receive windows."""
-    run = ("--part", "matrix,window", "--quick", "--algorithms", "vegas,reno", "-o", "lan")
-    assert tussle_("paper", "lan-pairs", *run).status == 0
+
+    def run(folder: Path) -> None:
+        chosen = ("--part", "matrix,window", "--quick", "--algorithms", "vegas,reno")
+        subprocess.run([TUSSLE, "paper", "lan-pairs", *chosen, "-o", folder], check=True, capture_output=True)
+
     study = Study.load("lan-pairs")
-    return write_markdown(content(study, results_in(study, tmp_path / "lan"), ABOUT))
+    results = results_in(study, shared_folder(tmp_path_factory, "lan-of-two", run))
+    return write_markdown(content(study, results, ABOUT))
 
 
 def tags_in(page: str) -> set[str]:

@@ -182,14 +182,15 @@ def test_a_search_does_not_resume_another_one(planted):
         search(request(16), planted / "out", Execution(workers=1))
 
 
-@pytest.mark.parametrize("damage", [b"", b"\x00" * 9, b"\xff", b"[]", b"{", b"[" * 100_000])
-def test_a_search_with_a_damaged_identity_begins_anew(planted, damage: bytes):
-    stopped = partial_of(planted / "out")
-    append_journal(stopped, {"a scenario": Found([0.5], 1, 0.1)})
-    (stopped / "search.json").write_bytes(damage)
-    found(planted / "out")
+def test_a_search_with_a_damaged_identity_begins_anew(planted):
     found(planted / "whole")
-    assert content(planted / "out") == content(planted / "whole")
+    for number, damage in enumerate((b"", b"\x00" * 9, b"\xff", b"[]", b"{", b"[" * 100_000)):
+        folder = planted / f"out-{number}"
+        stopped = partial_of(folder)
+        append_journal(stopped, {"a scenario": Found([0.5], 1, 0.1)})
+        (stopped / "search.json").write_bytes(damage)
+        found(folder)
+        assert content(folder) == content(planted / "whole"), damage[:9]
 
 
 def test_a_journal_is_read_up_to_its_first_damaged_line(tmp_path):

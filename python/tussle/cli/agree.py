@@ -68,7 +68,9 @@ def agree(
     ] = "linux",
     grid: Annotated[
         str,
-        typer.Option(metavar="quick|full", help="The grid of cells: quick takes minutes, full about an hour."),
+        typer.Option(
+            metavar="quick|full", help="The grid of cells: quick takes minutes, full about an hour."
+        ),
     ] = "quick",
     cells: Annotated[
         int | None,
