@@ -599,7 +599,7 @@ mod tests {
         assert_eq!(buffer.held_bytes, 2728 + 1448);
     }
 
-    /// Of 25 packets that arrive together, 5 had arrived before.
+    /// 25 packets arrive together, of which 5 are duplicates: 20 count as read.
     #[test]
     fn duplicates_among_packets_that_arrive_together_are_not_read() {
         let mut buffer = buffer(SHIPPED, None);
