@@ -69,6 +69,16 @@ def test_cubic_downloads_10_mb_at_20_mbit_per_s_within_the_bound_of_c4(tussle_, 
     assert 4.1 < case.value.median < 5.0
 
 
+def test_cubic_crosses_the_black_hole_of_c4_within_its_bound(tussle_, tmp_path):
+    given = ("--algorithm", "cubic", "--only", "black-hole", "--workers", "1")
+    assert tussle_("suite", "c4", *given, "-o", str(tmp_path / "c4")).status == 0
+    [case] = read_result(tmp_path / "c4").criteria[0].cases
+    assert case.limit == 6.1
+    assert case.value is not None
+    # 10 MB at 25 Mbit/s with headers take 3.3 s, and the path is down for 2 s. The draft's CUBIC takes 5.7 s.
+    assert 5.3 < case.value.median < 5.9
+
+
 def test_the_same_command_gives_the_same_bytes_with_any_number_of_workers(tussle_, tmp_path, monkeypatch):
     found = []
     for workers in ("1", "2"):

@@ -32,6 +32,15 @@ def folders(tmp_path_factory) -> dict[str, Path]:
     return {name: made / name for name in ("reno", "deaf")}
 
 
+@pytest.fixture
+def results(tussle_, folders) -> dict[str, Path]:
+    """The folders, filled whichever test of the module is the first."""
+    for name, algorithm in (("reno", "reno"), ("deaf", DEAF)):
+        if not (folders[name] / "verdicts.json").exists():
+            tussle_(*SHORTEST, "--algorithm", algorithm, "-o", str(folders[name]))
+    return folders
+
+
 def verdicts(result: SuiteResult) -> dict[str, str]:
     return {criterion.name: criterion.verdict for criterion in result.criteria}
 
@@ -65,46 +74,46 @@ def test_an_algorithm_that_ignores_loss_fails_persistent_congestion(tussle_, fol
     assert of_loss.distance_high < 0
 
 
-def test_the_comparison_of_two_results_names_the_verdicts_that_changed(tussle_, folders):
-    answer = tussle_("compare", str(folders["reno"]), str(folders["deaf"]))
+def test_the_comparison_of_two_results_names_the_verdicts_that_changed(tussle_, results):
+    answer = tussle_("compare", str(results["reno"]), str(results["deaf"]))
     assert answer.status == 1
     assert "persistent-loss" in answer.out
     assert "feedback-lost" not in answer.out
 
 
-def test_the_changes_of_verdicts_are_printed_as_json(tussle_, folders):
-    answer = tussle_("compare", str(folders["reno"]), str(folders["deaf"]), "--json")
+def test_the_changes_of_verdicts_are_printed_as_json(tussle_, results):
+    answer = tussle_("compare", str(results["reno"]), str(results["deaf"]), "--json")
     assert answer.status == 1
     found = ChangesDocument.model_validate_json(answer.out)
     assert (found.suite, found.first) == ("rfc9743", "reno")
     changed = {each.name: (each.before, each.after) for each in found.changes}
     assert changed["persistent-loss"] == ("pass", "fail")
     assert "feedback-lost" not in changed
-    assert tussle_("compare", str(folders["reno"]), str(folders["deaf"]), "-q") == (1, "", "")
+    assert tussle_("compare", str(results["reno"]), str(results["deaf"]), "-q") == (1, "", "")
 
 
-def test_a_result_compared_with_itself_has_no_changes(tussle_, folders):
-    answer = tussle_("compare", str(folders["reno"]), str(folders["reno"]))
+def test_a_result_compared_with_itself_has_no_changes(tussle_, results):
+    answer = tussle_("compare", str(results["reno"]), str(results["reno"]))
     assert answer.status == 0
     assert answer.out == "no verdict changed\n"
 
 
-def test_a_result_is_not_compared_with_a_dataset(tussle_, folders):
-    dataset = folders["reno"] / "runs" / "blackout" / "cubic"
-    message = refused(tussle_("compare", str(folders["reno"]), str(dataset)))
+def test_a_result_is_not_compared_with_a_dataset(tussle_, results):
+    dataset = results["reno"] / "runs" / "blackout" / "cubic"
+    message = refused(tussle_("compare", str(results["reno"]), str(dataset)))
     assert "holds no result of a suite" in message
 
 
-def test_finished_runs_are_kept_and_other_settings_are_refused(tussle_, folders):
-    again = tussle_(*SHORTEST, "--algorithm", "reno", "-o", str(folders["reno"]))
+def test_finished_runs_are_kept_and_other_settings_are_refused(tussle_, results):
+    again = tussle_(*SHORTEST, "--algorithm", "reno", "-o", str(results["reno"]))
     assert again.status == 0
     assert again.problems == ""
-    message = refused(tussle_(*SHORTEST, "--algorithm", "vegas", "-o", str(folders["reno"])))
+    message = refused(tussle_(*SHORTEST, "--algorithm", "vegas", "-o", str(results["reno"])))
     assert "holds results of other settings" in message
 
 
-def test_the_page_has_a_line_for_each_criterion_and_needs_no_network(folders):
-    page = (folders["deaf"] / "index.html").read_text("utf-8")
+def test_the_page_has_a_line_for_each_criterion_and_needs_no_network(results):
+    page = (results["deaf"] / "index.html").read_text("utf-8")
     assert page.count('<details class="row"') == 3
     assert page.index("persistent-loss") < page.index("<svg")
     assert re.search(r'(?:src|href)="https?:', page) is None
