@@ -86,7 +86,10 @@ def test_a_scenario_is_given_as_name_file_tables_or_object(tmp_path: Path):
     given = [SCENARIO, made, tmp_path / "mine.toml", str(tmp_path / "mine.toml")]
     digests = {tussle.run(each, workers=1).provenance["digest"] for each in given}
     assert len(digests) == 1
-    assert tussle.experiment.loaded("one-cubic-flow-fills-the-link").question
+    ready = tussle.Scenario.load("one-cubic-flow-fills-the-link")
+    assert tussle.experiment.loaded("one-cubic-flow-fills-the-link") == ready
+    with pytest.raises(TussleError, match='did you mean "one-cubic-flow-fills-the-link"'):
+        tussle.Scenario.load("one-cubic-flow-fills-a-link")
 
 
 @pytest.mark.slow

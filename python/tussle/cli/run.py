@@ -32,7 +32,7 @@ from tussle.cli._options import (
 from tussle.cli._sweep import SweepMeans, carry_out, print_results
 from tussle.cli._terminal import choose_json, say
 from tussle.errors import TussleError
-from tussle.scenario import Scenario, ready_scenario
+from tussle.scenario import Scenario
 
 
 def run(
@@ -82,18 +82,21 @@ def run(
 ) -> None:
     """Run each scenario and write its report."""
     choose_json(as_json=as_json)
-    files = [ready_scenario(name) for name in scenarios]
-    folders = [output] if output and len(files) == 1 else [(output or RESULTS) / file.stem for file in files]
+    loaded = [Scenario.load(name) for name in scenarios]
+    folders = (
+        [output]
+        if output and len(loaded) == 1
+        else [(output or RESULTS) / Path(name).stem for name in scenarios]
+    )
     changed = given({"seed": seed, "repetitions": repetitions}) | parse_settings(settings)
-    loaded = [Scenario.load(file) for file in files]
     chosen = [each.with_settings(_everywhere(algorithm, each) | changed) for each in loaded]
     chosen_engine = engine_of(engine, KernelChoice(machine, kernel, modules, network, hosts))
     means = SweepMeans(chosen_engine, workers, cluster, order)
-    if len(files) > 1:
+    if len(loaded) > 1:
         _refuse_taken(folders)
     done = []
     for folder, each in zip(folders, chosen, strict=True):
-        if len(files) > 1:
+        if len(loaded) > 1:
             say(f"{folder.name}: {each.question or 'no question'}")
         done.append(carry_out(each, folder, means))
     if as_json:

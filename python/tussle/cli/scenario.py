@@ -9,7 +9,7 @@ from tussle.cli._help import Command, Group, with_output_options
 from tussle.cli._options import Settings, parse_settings
 from tussle.cli._terminal import say
 from tussle.own_algorithms import files_sha256
-from tussle.scenario import BASELINE, Scenario, ready_scenario
+from tussle.scenario import BASELINE, Scenario
 
 _MOST_NAMED = 5
 
@@ -30,7 +30,7 @@ def check(
     settings: Settings = None,
 ) -> None:
     """Print the problems of a scenario; if there are none, its number of runs and its axes."""
-    scenario = Scenario.load(ready_scenario(file)).with_settings(parse_settings(settings))
+    scenario = Scenario.load(file).with_settings(parse_settings(settings))
     runs = scenario.runs()
     files_sha256(flow["algorithm"] for planned in runs for flow in planned.run["flows"])
     say(f"{file} is valid: {len(runs)} runs")

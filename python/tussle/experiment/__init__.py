@@ -17,7 +17,7 @@ from tussle.errors import TussleError, argument, expect, shown, unknown
 from tussle.experiment._duration import Chosen, chosen_duration
 from tussle.experiment._engines import KernelChoice, engine_of, engines_of, one_engine_of
 from tussle.experiment._pairs import REPETITIONS_OF_PAIRS, Pairs, algorithms_of, pairs
-from tussle.scenario import Scenario, ready_scenario
+from tussle.scenario import Scenario
 
 if TYPE_CHECKING:
     from tussle.algorithm import Algorithm
@@ -162,7 +162,7 @@ def loaded(scenario: "Scenario | str | PathLike[str] | Mapping[str, Any]") -> Sc
     expect("scenario", scenario, (str, PathLike, Mapping), "a scenario, a file, a name, or tables")
     if isinstance(scenario, Mapping):
         return Scenario.from_dict(scenario)
-    return Scenario.load(ready_scenario(str(scenario)))
+    return Scenario.load(scenario)
 
 
 def sweep_settings(execution: Execution, progress: "SweepProgress") -> "SweepSettings":

@@ -4,7 +4,7 @@ from tussle.scenario.baseline import BASELINE
 from tussle.scenario.bottleneck import Bottleneck
 from tussle.scenario.model import PlannedRun, Point, Scenario
 from tussle.scenario.named_files import RECORDINGS
-from tussle.scenario.ready import ready_scenario, ready_scenarios
+from tussle.scenario.ready import ready_scenarios
 from tussle.scenario.resolve import seed_of
 from tussle.scenario.text import value_of_text
 
@@ -15,7 +15,6 @@ __all__ = [
     "PlannedRun",
     "Point",
     "Scenario",
-    "ready_scenario",
     "ready_scenarios",
     "seed_of",
     "value_of_text",

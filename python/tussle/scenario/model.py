@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
 import tomlkit
@@ -26,6 +25,7 @@ from tussle.scenario.named_files import (
 )
 from tussle.scenario.problems import problems_of
 from tussle.scenario.randomness import REPETITIONS, random_parts
+from tussle.scenario.ready import ready_scenario
 from tussle.scenario.resolve import problems_between_fields, resolve, seed_of
 from tussle.scenario.table import Table
 from tussle.scenario.tables import Flow, Path, Record, Steady
@@ -119,12 +119,12 @@ class Scenario(Table):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a scenario file.
+        """Read a scenario: a file, or the name of a ready one.
 
         Raises `TussleError` with one line for each problem.
         """
-        expect("path", path, (str, os.PathLike), "a file")
-        file = FilePath(path)
+        expect("path", path, (str, os.PathLike), "a file or a name")
+        file = ready_scenario(path)
         source = f"scenario {file.name}"
         tables = read_toml(file, source, "`tussle list scenarios` shows the ready ones")
         tables = with_files_beside(file.parent, tables)
