@@ -1,10 +1,15 @@
-"""The suites rfc7928 and c4: the queue of `--queue`, and bounds that a document gives."""
+"""The suites rfc7928, c4 and tcpeval: known verdicts, the queue of `--queue`, and bounds of a document."""
 
 import re
+from pathlib import Path
+
+import pytest
 
 from commandline import refused
 from tussle.scenario import Scenario
 from tussle.suites import Suite, read_result
+
+SUPPORT = Path(__file__).parent.parent / "support"
 
 
 def test_codel_keeps_the_delay_of_one_reno_flow_below_that_of_drop_tail(tussle_, tmp_path):
@@ -77,6 +82,27 @@ def test_cubic_crosses_the_black_hole_of_c4_within_its_bound(tussle_, tmp_path):
     assert case.value is not None
     # 10 MB at 25 Mbit/s with headers take 3.3 s, and the path is down for 2 s. The draft's CUBIC takes 5.7 s.
     assert 5.3 < case.value.median < 5.9
+
+
+@pytest.mark.parametrize(
+    ("suite", "only", "bad", "fails"),
+    [
+        # Bounds on the time of downloads refuse an algorithm that is too slow, and none that takes too much.
+        ("c4", "alone", "timid.py:Timid", {"alone"}),
+        ("rfc7928", "varying-levels", "deaf.py:Deaf", {"varying-levels"}),
+        ("tcpeval", "step-down,impact", "deaf.py:Deaf", {"impact"}),
+    ],
+)
+def test_reno_passes_the_shortest_form_of_a_suite_and_a_bad_algorithm_does_not(
+    tussle_, tmp_path: Path, suite: str, only: str, bad: str, fails: set[str]
+):
+    failed = {}
+    for name, algorithm in (("reno", "reno"), ("bad", str(SUPPORT / bad))):
+        given = ("--algorithm", algorithm, "--only", only, "--workers", "1", "-o", str(tmp_path / name))
+        assert tussle_("suite", suite, *given).status == (name == "bad")
+        result = read_result(tmp_path / name)
+        failed[name] = {each.name for each in result.criteria if each.verdict == "fail"}
+    assert failed == {"reno": set(), "bad": fails}
 
 
 def test_the_same_command_gives_the_same_bytes_with_any_number_of_workers(tussle_, tmp_path, monkeypatch):
