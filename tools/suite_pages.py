@@ -23,6 +23,8 @@ from tussle.suites import Suite, SuiteResult, Verdict, read_result
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "suites"
 ENGINES = {"sim": ("", "simulator"), "kernel": ("-linux", "Linux 6.1 in virtual time")}
 """The end of the page's name, and the engine in words."""
+HOW = {"sim": ("make suites", ""), "kernel": ("make suites-on-linux", " --engine kernel")}
+"""The command that writes the page, and what that of one algorithm has for the engine."""
 MARKS: dict[Verdict, str] = {"pass": "✓", "look": "?", "fail": "✗"}
 NOT_MEASURED = "Not measured yet: "
 COMMAND = "import sys; sys.argv[0] = 'tussle'; from tussle.cli import main; main()"
@@ -97,7 +99,7 @@ def column_of(suite: Suite, result: SuiteResult) -> Column:
 def columns_of_page(suite: Suite, page: Path) -> dict[str, Column]:
     """Return the columns of an existing page; none if the suite or Tussle changed since."""
     text = page.read_text("utf-8") if page.exists() else ""
-    if not all(same in text for same in (digest_line(suite), version_words())):
+    if not all(same in text for same in (digest_words(suite), version_words())):
         return {}
     marks = marks_of_page(text)
     algorithms = next(iter(marks.values()))
@@ -134,9 +136,9 @@ def run(suite: Suite, name: str, given: argparse.Namespace) -> None:
         sys.exit(f"{name}: exit status {ended.returncode}")
 
 
-def digest_line(suite: Suite) -> str:
-    """Return the comment that says of which files of the suite a page is."""
-    return f"<!-- Written by tools/suite_pages.py (`make suites`); files of the suite: {suite.digest()}. -->"
+def digest_words(suite: Suite) -> str:
+    """Return the words that say of which files of the suite a page is."""
+    return f"files of the suite: {suite.digest()}."
 
 
 def version_words() -> str:
@@ -149,14 +151,15 @@ def lines(suite: Suite, columns: Sequence[Column], missing: Sequence[str], engin
     on_linux = " On Linux" if engine == "kernel" else ""
     yield f"# {suite.title}{on_linux}"
     yield ""
-    yield digest_line(suite)
+    command, engine_words = HOW[engine]
+    yield f"<!-- Written by tools/suite_pages.py (`{command}`); {digest_words(suite)} -->"
     yield ""
     yield suite.about
     yield ""
     yield (
         f"{len(columns)} algorithms,{version_words()}{ENGINES[engine][1]}, quick form. "
         "✓ pass, ? look (the interval crosses the threshold), ✗ fail. `tussle suite "
-        f"{suite.name} --algorithm X` writes the page of one algorithm, with the evidence. "
+        f"{suite.name} --algorithm X{engine_words}` writes the page of one algorithm, with the evidence. "
         "[How to read and to use it](../how-to/suites.md)."
     )
     yield ""
