@@ -21,13 +21,29 @@ from tussle.catalog import catalog, groups
 from tussle.suites import Suite, SuiteResult, Verdict, read_result
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "suites"
-ENGINES = {"sim": ("", "simulator"), "kernel": ("-linux", "Linux 6.1 in virtual time")}
-"""The end of the page's name, and the engine in words."""
-HOW = {"sim": ("make suites", ""), "kernel": ("make suites-on-linux", " --engine kernel")}
-"""The command that writes the page, and what that of one algorithm has for the engine."""
 MARKS: dict[Verdict, str] = {"pass": "✓", "look": "?", "fail": "✗"}
 NOT_MEASURED = "Not measured yet: "
 COMMAND = "import sys; sys.argv[0] = 'tussle'; from tussle.cli import main; main()"
+
+
+@dataclass(frozen=True)
+class EnginePage:
+    """What differs between the pages of two engines."""
+
+    suffix: str
+    """The end of the page's name."""
+    words: str
+    """The engine in words."""
+    command: str
+    """The command that writes the page."""
+    option: str
+    """The option of `tussle suite` that chooses the engine."""
+
+
+ENGINES = {
+    "sim": EnginePage("", "simulator", "make suites", ""),
+    "kernel": EnginePage("-linux", "Linux 6.1 in virtual time", "make suites-on-linux", " --engine kernel"),
+}
 
 
 @dataclass(frozen=True)
@@ -60,7 +76,7 @@ def main() -> None:
     only = [name for name in given.only.split(",") if name]
     if unknown := set(only) - set(names):
         sys.exit(f"--only: there is no algorithm {', '.join(sorted(unknown))}; there are {', '.join(names)}")
-    page = PAGES / f"{suite.name}{ENGINES[given.engine][0]}.md"
+    page = PAGES / f"{suite.name}{ENGINES[given.engine].suffix}.md"
     kept = columns_of_page(suite, page)
     outdated = (
         f"{page} is of other files of the suite, or of another version; run `make suites` without ALGORITHMS"
@@ -148,18 +164,18 @@ def version_words() -> str:
 
 def lines(suite: Suite, columns: Sequence[Column], missing: Sequence[str], engine: str) -> Iterator[str]:
     """Yield the lines of the page."""
+    of_engine = ENGINES[engine]
     on_linux = " On Linux" if engine == "kernel" else ""
     yield f"# {suite.title}{on_linux}"
     yield ""
-    command, engine_words = HOW[engine]
-    yield f"<!-- Written by tools/suite_pages.py (`{command}`); {digest_words(suite)} -->"
+    yield f"<!-- Written by tools/suite_pages.py (`{of_engine.command}`); {digest_words(suite)} -->"
     yield ""
     yield suite.about
     yield ""
     yield (
-        f"{len(columns)} algorithms,{version_words()}{ENGINES[engine][1]}, quick form. "
+        f"{len(columns)} algorithms,{version_words()}{of_engine.words}, quick form. "
         "✓ pass, ? look (the interval crosses the threshold), ✗ fail. `tussle suite "
-        f"{suite.name} --algorithm X{engine_words}` writes the page of one algorithm, with the evidence. "
+        f"{suite.name} --algorithm X{of_engine.option}` writes the page of one algorithm, with the evidence. "
         "[How to read and to use it](../how-to/suites.md)."
     )
     yield ""

@@ -17,7 +17,7 @@ PAGES = sorted((ROOT / "docs" / "suites").glob("*.md"))
 sys.path.insert(0, str(ROOT / "tools"))
 from suite_pages import ENGINES, NOT_MEASURED, columns_of_page, lines  # noqa: E402
 
-ON_LINUX, _ = ENGINES["kernel"]
+ON_LINUX = ENGINES["kernel"].suffix
 OF_ENGINES = [("rfc9743", "sim"), (f"rfc9743{ON_LINUX}", "kernel")]
 
 
