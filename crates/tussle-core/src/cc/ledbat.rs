@@ -3,7 +3,7 @@
 //! faster than Reno's. Source: RFC 6817 (Shalunov, Hazel, Iyengar and Kuehlewind, December 2012), 2.4.
 //! Choices that the RFC leaves open: the filter of current delays is the smallest of the last four
 //! (`current_filter`); there is no slow start, as in the RFC's algorithm; the flight size is the sender's,
-//! before the ACK. Departs: see docs/deviations/ledbat.toml.
+//! before the ACK, and bounds the window unless the window was full in the last flight. Departs: see docs/deviations/ledbat.toml.
 
 use std::collections::VecDeque;
 
@@ -51,7 +51,7 @@ pub(super) const ENTRY: Entry = Entry {
             default: 1,
             min: 1,
             max: 1 << 20,
-            meaning: "packets by which the window may exceed the data in flight (ALLOWED_INCREASE)",
+            meaning: "packets by which a window that is not full may exceed the data in flight (ALLOWED_INCREASE)",
         },
     ],
     build: |parameters, _| Box::new(Ledbat::new(parameters)),
@@ -145,10 +145,15 @@ impl CongestionControl for Ledbat {
         push_bounded(&mut self.current_delays, delay_ms, self.current_filter);
     }
 
-    fn on_ack(&mut self, ack: &Ack, _flow: &Flow, control: &mut Control) {
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         let Some(queuing_delay_ms) = self.queuing_delay_ms() else { return };
         let step = self.step(queuing_delay_ms, ack.delivered, control.cwnd);
         self.fraction.set(self.fraction.window(control).saturating_add(step), MIN_CWND, control);
+        // The RFC bounds the window of a sender without enough data. One that waits for a large segment, or whose
+        // receiver merges ACKs, uses its window and yet has less in flight when an ACK arrives.
+        if flow.cwnd_filled() {
+            return;
+        }
         let max_allowed_cwnd = ack.rate.prior_in_flight.saturating_add(self.allowed_increase).max(MIN_CWND);
         if control.cwnd >= max_allowed_cwnd {
             self.fraction.clear();
@@ -178,7 +183,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::tcp::RateSample;
+    use crate::tcp::{RateSample, WindowUse};
 
     fn ledbat() -> Ledbat {
         Ledbat::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"))
@@ -231,6 +236,17 @@ mod tests {
         let rate = RateSample { prior_in_flight: 10, ..RateSample::default() };
         ledbat.on_ack(&Ack { delivered: 1, rate, ..Ack::default() }, &Flow::new(1000, 1448), &mut control);
         assert_eq!(control.cwnd, 11);
+    }
+
+    /// The window of 50 packets is full, 10 of them in flight when the ACK arrives: it grows by a fiftieth, to 50.02.
+    #[test]
+    fn a_full_window_grows_although_the_next_large_segment_waits() {
+        let (mut ledbat, mut control) = (ledbat(), Control::new(50, 2));
+        sample(&mut ledbat, Time::ZERO, 20);
+        let rate = RateSample { prior_in_flight: 10, ..RateSample::default() };
+        let flow = Flow { usage: WindowUse::limited(), ..Flow::new(1000, 1448) };
+        ledbat.on_ack(&Ack { delivered: 1, rate, ..Ack::default() }, &flow, &mut control);
+        assert_eq!(ledbat.fraction.window(&control) * 100 / PACKET, 5002);
     }
 
     #[test]
