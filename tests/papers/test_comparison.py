@@ -160,7 +160,7 @@ NOT_TRUE_OF_PRINT = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", studies())
+@pytest.mark.parametrize("name", [name for name in studies() if not Study.load(name).follows])
 def test_conclusions_hold_on_the_printed_numbers_but_for_those_that_contradict_their_table(name: str):
     study = Study.load(name)
     on_print = {each.says: on_printed_numbers(study, each).answer for each in study.statements}

@@ -20,7 +20,8 @@ def name_of(value: object) -> str:
 
 def test_every_folder_is_a_study():
     folders = sorted(folder.name for folder in (ROOT / "papers").iterdir() if folder.is_dir())
-    assert studies() == folders == ["buffer-provisioning", "hsdpa", "lan-pairs", "linux-variants"]
+    published = ["buffer-provisioning", "hsdpa", "lan-pairs", "linux-variants"]
+    assert studies() == folders == sorted([*published, *(f"{name}-today" for name in published)])
 
 
 @pytest.mark.parametrize(("study", "part"), PARTS, ids=name_of)
@@ -74,6 +75,19 @@ def test_a_study_lists_the_unknowns_of_its_source(study: Study):
     assert study.not_given
     assert study.sources
     assert study.statements
+
+
+@pytest.mark.parametrize("study", [each for each in ALL if each.follows], ids=name_of)
+def test_a_study_with_algorithms_of_today_has_hosts_of_today_and_nothing_printed(study: Study):
+    assert study.name == f"{study.follows}-today"
+    assert study.published().is_empty()
+    assert not study.tables
+    for part in study.parts:
+        scenario = study.scenario(part)
+        assert scenario.hosts.profile == "linux-6.12"
+        [first, *_] = study.parts[part].algorithms
+        found = {point.axes[first] for point in scenario.points()}
+        assert found == {"reno", "cubic", "bbr", "bbr3", "dctcp", "prague", "copa", "ledbat"}
 
 
 def test_the_lan_study_printed_12_by_12_pairs_and_runs_13_by_13():

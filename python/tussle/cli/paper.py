@@ -255,12 +255,11 @@ def _show(study: "Study", results: "Mapping[str, Mapping[str, Dataset]]") -> Non
                 )
                 apart = "-" if found.median_difference is None else f"{100 * found.median_difference:.0f} %"
                 tables.add_row(table.name, engine, str(found.cells), ranks, apart, agree, kappa)
-    conclusions = Table("conclusion", "on printed numbers", *results)
+    conclusions = Table("conclusion", *([] if study.follows else ["on printed numbers"]), *results)
     for statement in study.statements:
         printed = on_printed_numbers(study, statement).words.replace("not run", "-")
-        conclusions.add_row(
-            statement.says, printed, *(check(statement, each).words for each in results.values())
-        )
+        answers = [check(statement, each).words for each in results.values()]
+        conclusions.add_row(statement.says, *([] if study.follows else [printed]), *answers)
     for table in (tables, conclusions):
         if table.row_count:
             show_whole(table, columns())

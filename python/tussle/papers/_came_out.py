@@ -31,6 +31,7 @@ def came_out(content: Content) -> list[str]:
         *_tables(content),
         *_decisive(content),
         *_contradicted(content),
+        *_not_confirmed(content),
     ]
 
 
@@ -127,6 +128,14 @@ def _contradicted(content: Content) -> Iterator[str]:
     wrong = [each for each in content.statements if not each.is_true_of_print]
     if wrong:
         yield f"Not true of the study's own numbers: {_named(wrong)}."
+
+
+def _not_confirmed(content: Content) -> Iterator[str]:
+    """Name what fails, in a study whose conclusions are those of other documents."""
+    for engine in content.engines if content.study.follows else []:
+        failed = [each for each in content.statements if each.found[engine].answer == "fails"]
+        if failed:
+            yield f"On {_where(content, engine)} these fail: {_named(failed)}."
 
 
 def _named(statements: Sequence[StatementShown]) -> str:

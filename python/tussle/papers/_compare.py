@@ -104,13 +104,25 @@ def swept(study: Study, part: str, engine: Datasets) -> dict[str, dict[str, list
     return found
 
 
-def numbers(part: Part, tables: Tables) -> list[tuple[str, dict[str, Found]]]:
-    """Return the values of the axes of each point, and its numbers by column."""
+class Point(NamedTuple):
+    """A point of a part, and its numbers by column."""
+
+    axes: dict[str, str]
+    found: dict[str, Found]
+
+    @property
+    def words(self) -> str:
+        """The values of the axes."""
+        return ", ".join(self.axes.values())
+
+
+def numbers(part: Part, tables: Tables) -> list[Point]:
+    """Return each point of a part with its numbers."""
     ours = _by_keys(part.numbers, _whole(part, tables))
     keys = dict.fromkeys(key for values in ours.columns.values() for key in values)
     return [
-        (
-            ", ".join(key),
+        Point(
+            dict(zip(ours.axes, key, strict=True)),
             {name: _found(values[key]) for name, values in ours.columns.items() if key in values},
         )
         for key in keys

@@ -13,7 +13,7 @@ import polars as pl
 
 from tussle.dataset import Dataset
 from tussle.papers._charts import Drawn, drawn, over_sweep, sweep_rows
-from tussle.papers._compare import Found, Row, both_orders, numbers, rows, swept
+from tussle.papers._compare import Point, Row, both_orders, numbers, rows, swept
 from tussle.papers._plan import SIZES, Setting, planned
 from tussle.papers._printed import on_printed_numbers
 from tussle.papers._scores import Score, Verdicts, score
@@ -96,7 +96,7 @@ class PartShown(NamedTuple):
     scenario: str
     """Text of the scenario, as HTML in one line."""
     charts: list[Drawn]
-    numbers: list[tuple[str, dict[str, Found]]]
+    numbers: list[Point]
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ def _parts(study: Study, datasets: Mapping[str, Dataset], engine: str) -> Iterab
             dataset = datasets[name]
             runs = dataset.runs.select(pl.len()).collect().item()
             charts = [each for chart in part.charts for each in drawn(chart, dataset)]
-            made, scenario = _made(study, name, dataset), _in_one_line(dataset.scenario.to_toml())
+            made, scenario = _made(study, name, dataset)[0], _in_one_line(dataset.scenario.to_toml())
             yield PartShown(name, part.about, engine, made, runs, scenario, charts, numbers(part, dataset))
 
 
@@ -285,29 +285,36 @@ def _in_one_line(text: str) -> str:
     return escape(text).replace("\n", "&#10;")
 
 
-def _made(study: Study, part: str, dataset: Dataset) -> Literal["full", "quick", "other"]:
-    """Return which of the study's own settings made a dataset, or "other"."""
+def _made(study: Study, part: str, dataset: Dataset) -> tuple[Literal["full", "quick", "other"], list[str]]:
+    """Return which of the study's own settings made a dataset, or "other", and the options to make it again.
+
+    There are no options if a dataset differs in more than its size and its algorithms.
+    """
     for size in SIZES:
         for own in (False, True) if study.hosts else (False,):
             if dataset.scenario == planned(study, part, Setting(size, study_hosts=own)):
-                return size
-    return "other"
+                return size, ["--quick"] if size == "quick" else []
+    names = dataset.runs.collect()[study.parts[part].algorithms[0]].unique(maintain_order=True).to_list()
+    for size in SIZES:
+        if dataset.scenario == planned(study, part, Setting(size, tuple(names))):
+            return "other", [*(["--quick"] if size == "quick" else []), "--algorithms", ",".join(names)]
+    return "other", []
 
 
 def _commands(study: Study, results: Results, about: About) -> list[str]:
     """Return the commands that reproduce these results."""
     commands = []
     for options, datasets in _engines(results):
-        made: dict[str, list[str]] = {}
+        made: dict[tuple[str, ...], list[str]] = {}
         for part in datasets:
-            made.setdefault(_made(study, part, datasets[part]), []).append(part)
-        for size, parts in made.items():
-            if size == "other":
+            kind, words = _made(study, part, datasets[part])
+            if kind == "other" and not words:
                 commands.append(about.command)
-                continue
+            else:
+                made.setdefault(tuple(words), []).append(part)
+        for words, parts in made.items():
             chosen = [] if len(parts) == len(study.parts) else ["--part", ",".join(parts)]
-            quick = ["--quick"] if size == "quick" else []
-            commands.append(shlex.join(["tussle", "paper", study.name, *quick, *chosen, *options]))
+            commands.append(shlex.join(["tussle", "paper", study.name, *words, *chosen, *options]))
     return list(dict.fromkeys(commands))
 
 

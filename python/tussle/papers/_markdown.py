@@ -34,6 +34,14 @@ _VERDICTS = ("verdicts that agree", "if each were the most frequent one", "Cohen
 _SIZES = {"full": "all of the study's", "quick": "`--quick`", "other": "changed by options"}
 _FACTS = {"version": "Tussle", "build": "build", "release": "Linux", "hz": "ticks a second:"}
 """Words of a page for the keys of an engine's provenance."""
+_READ = (
+    "A conclusion holds if it holds in every case that was compared. It fails if it holds in none, and "
+    "depends otherwise; the brackets count the cases in which it holds."
+)
+_READ_PRINTED = (
+    "*On printed numbers* is the same comparison of the numbers that the study prints; a dash means that it "
+    "does not print them."
+)
 _WRAP = TextWrapper(118, break_long_words=False, break_on_hyphens=False)
 _BULLET = TextWrapper(118, break_long_words=False, break_on_hyphens=False, subsequent_indent="  ")
 _TAGS = re.compile(r"</?p>")
@@ -85,12 +93,12 @@ def write_markdown(content: Content) -> dict[str, str]:
         for shown in content.sweeps:
             _sweep(page, content, shown)
     _experiments(page, content)
-    page.say("## What the study does not give")
+    page.say("## What was chosen" if content.study.follows else "## What the study does not give")
     page.bullets(content.study.not_given)
     page.say("## Sources")
     page.bullets(content.study.sources)
     text = "\n".join(page.lines).rstrip() + "\n"
-    return {f"{name}.md": text, f"{name}/comparison.csv": comparison(content.tables), **page.files}
+    return {f"{name}.md": text, f"{name}/comparison.csv": comparison(content), **page.files}
 
 
 def _opening(page: _Page, content: Content) -> None:
@@ -121,19 +129,14 @@ def _conclusions(page: _Page, content: Content) -> None:
         [
             each.statement.says,
             each.statement.source,
-            _on_print(each),
+            *([] if content.study.follows else [_on_print(each)]),
             *(content.answer(each, engine) for engine in content.engines),
         ]
         for each in content.statements
     ]
-    header = ["conclusion", "where", "on printed numbers", *map(content.called.__getitem__, content.engines)]
-    page.table(header, rows)
-    page.say(
-        "A conclusion holds if it holds in every case that was compared. It fails if it holds in none, and "
-        "depends otherwise; the brackets count the cases in which it holds. *On printed numbers* is the same "
-        "comparison of the numbers that the study prints; a dash means that it does not print them.",
-        *content.notes,
-    )
+    header = ["conclusion", "where", *([] if content.study.follows else ["on printed numbers"])]
+    page.table([*header, *map(content.called.__getitem__, content.engines)], rows)
+    page.say(_READ if content.study.follows else f"{_READ} {_READ_PRINTED}", *content.notes)
 
 
 def _on_print(shown: StatementShown) -> str:
@@ -265,6 +268,8 @@ def _experiments(page: _Page, content: Content) -> None:
         for index, chart in enumerate(each for each in charts if each.in_markdown and each.svg):
             page.figure(f"{name}-{index + 1}", chart.caption, chart.svg)
             page.say(f"*{opening(name)}. {opening(chart.caption.rstrip('.'))}.*")
+        if content.study.follows:
+            _numbers(page, content, name, by_engine)
     page.bullets(
         f"{opening(content.called[engine])}: "
         + ", ".join(
@@ -272,6 +277,28 @@ def _experiments(page: _Page, content: Content) -> None:
         )
         for engine, found in content.provenance
     )
+
+
+def _numbers(page: _Page, content: Content, name: str, by_engine: Mapping[str, PartShown]) -> None:
+    """Add a table for each number of a part: a column for each algorithm, a row for each other setting."""
+    part = content.study.parts[name]
+    algorithm = part.algorithms[0]
+    for column in part.numbers:
+        found: dict[tuple[str, ...], dict[str, str]] = {}
+        settings: list[str] = []
+        for engine, shown in by_engine.items():
+            for point in shown.numbers:
+                at = {key: value for key, value in point.axes.items() if key != algorithm}
+                settings = [f"`{key}`" for key in at]
+                row = found.setdefault((content.called[engine], *at.values()), {})
+                if column.name in point.found:
+                    row[point.axes[algorithm]] = number(point.found[column.name].mean)
+        names = list(dict.fromkeys(name for row in found.values() for name in row))
+        page.say(f"{opening(name)}, {column.words}:")
+        page.table(
+            ["engine", *settings, *names],
+            [[*at, *(row.get(name, "-") for name in names)] for at, row in found.items()],
+        )
 
 
 def _runs(part: PartShown | None) -> str:

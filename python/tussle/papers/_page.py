@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
@@ -12,9 +12,9 @@ import polars as pl
 from tussle.errors import TussleError
 from tussle.pages import environment
 from tussle.papers._came_out import came_out
+from tussle.papers._compare import Found
 from tussle.papers._content import (
     Content,
-    TableShown,
     number,
     opening,
     percent,
@@ -49,7 +49,7 @@ def write(content: Content) -> dict[str, str]:
         provenance=content.provenance,
         own_hosts=content.own_hosts,
     )
-    return {"index.html": page, "comparison.csv": comparison(content.tables)}
+    return {"index.html": page, "comparison.csv": comparison(content)}
 
 
 def save(files: Mapping[str, str], folder: Path, page: str) -> Path:
@@ -66,8 +66,8 @@ def save(files: Mapping[str, str], folder: Path, page: str) -> Path:
     return folder / page
 
 
-def comparison(tables: Sequence[TableShown]) -> str:
-    """Return every number of the tables, published and Tussle's, as CSV."""
+def comparison(content: Content) -> str:
+    """Return as CSV every number of the tables, published and Tussle's; without tables those of the parts."""
     found = [
         {
             "table": shown.table.name,
@@ -76,22 +76,36 @@ def comparison(tables: Sequence[TableShown]) -> str:
             "quantity": column.name,
             "published": row.published.get(column.name),
             "engine": engine,
-            "mean": ours[column.name].mean,
-            "low": ours[column.name].low,
-            "high": ours[column.name].high,
-            "runs": ours[column.name].runs,
+            **_in_csv(ours[column.name]),
         }
-        for shown in tables
+        for shown in content.tables
         for _, members in shown.groups
         for row in members
         for engine, ours in row.found.items()
         for column in shown.table.columns
         if column.name in ours
     ]
+    found += [
+        {
+            "part": part.name,
+            "row": point.words,
+            "quantity": name,
+            "engine": part.engine,
+            **_in_csv(ours),
+        }
+        for part in content.parts
+        if not content.study.tables
+        for point in part.numbers
+        for name, ours in point.found.items()
+    ]
     texts = dict.fromkeys(("table", "part", "row", "quantity"), pl.String)
     numbers = dict.fromkeys(("mean", "low", "high"), pl.Float64)
     schema = {**texts, "published": pl.Float64, "engine": pl.String, **numbers, "runs": pl.UInt32}
     return pl.DataFrame(found, schema=schema).with_columns(pl.col(pl.Float64).round_sig_figs(5)).write_csv()
+
+
+def _in_csv(found: Found) -> dict[str, float | None]:
+    return {"mean": found.mean, "low": found.low, "high": found.high, "runs": found.runs}
 
 
 def _rendered(folder: Path, **values: object) -> str:

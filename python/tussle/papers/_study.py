@@ -148,11 +148,14 @@ class OwnHosts(Strict):
 
 
 class Study(Strict):
-    """A published study."""
+    """A published study, or one that asks its question again with the algorithms and hosts of today."""
 
     name: str
     title: str
     about: str
+    follows: str | None = None
+    """Name of the study whose question this one asks again. Nothing of it is printed; its statements are
+    those of the documents among its sources."""
     sources: tuple[str, ...]
     not_given: tuple[str, ...]
     """Facts that the study does not give, and the choices made for them."""
@@ -179,6 +182,8 @@ class Study(Strict):
         missing = (parts - self.parts.keys()) | (metrics - METRICS.keys()) | (charts - FIGURES.keys())
         if missing:
             raise ValueError(f"there is no {min(missing)}")
+        if self.follows is not None and self.follows not in studies():
+            raise ValueError(unknown("study", self.follows, studies()))
         return self
 
     @property
@@ -192,6 +197,8 @@ class Study(Strict):
 
     def published(self) -> pl.DataFrame:
         """Return the printed numbers: `part, table`, keys of the scenario, and columns with units."""
+        if self.follows is not None:
+            return pl.DataFrame(schema=dict.fromkeys(_WHERE, pl.String))
         rows = pl.read_csv(self.folder / "published.csv", infer_schema_length=0)
         values = [name for name in rows.columns if not is_key(name) and name not in _WHERE]
         return rows.with_columns(pl.col(values).cast(pl.Float64))
