@@ -141,7 +141,7 @@ def test_verbose_adds_the_runs_the_engine_and_the_digest_to_standard_error(in_fo
         ("tussle plot results mat", ["matrix"]),
         ("tussle list host", ["host-profiles"]),
         ("tussle suite rfc7", ["rfc7928"]),
-        ("tussle paper hs", ["hsdpa"]),
+        ("tussle paper hs", ["hsdpa", "hsdpa-today"]),
         ("tussle matrix --js", ["--json"]),
     ],
 )

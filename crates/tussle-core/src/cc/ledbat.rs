@@ -246,7 +246,7 @@ mod tests {
         let rate = RateSample { prior_in_flight: 10, ..RateSample::default() };
         let flow = Flow { usage: WindowUse::limited(), ..Flow::new(1000, 1448) };
         ledbat.on_ack(&Ack { delivered: 1, rate, ..Ack::default() }, &flow, &mut control);
-        assert_eq!(ledbat.fraction.window(&control) * 100 / PACKET, 5002);
+        assert_eq!(ledbat.fraction.window(&control), 50 * PACKET + PACKET / 50);
     }
 
     #[test]
