@@ -151,3 +151,21 @@ def test_the_tables_of_the_phone_are_as_stated():
     means = table.filter(quantity="rtt_mean_ms").pivot("engine", index=("table", "row"), values="mean")
     most = means.select((pl.col("kernel") / pl.col("sim") - 1).abs().max()).item()
     assert f"mean RTTs are within {100 * most:.1f} % of the simulator's" in WORDS
+
+
+def test_the_numbers_of_the_buffers_are_those_of_their_page():
+    page = (DOCS / "papers" / "buffer-provisioning.md").read_text("utf-8")
+    assert "| Simulator | 5 | 13 | 3 | 0 |" in page
+    assert "Of 21 conclusions five hold on the simulator, thirteen depend and three fail." in WORDS
+    assert "say the same of 17 of the 19 conclusions that both ran" in " ".join(page.split())
+    assert "Seventeen of the nineteen that both engines ran come out alike" in WORDS
+    table = pl.read_csv(DOCS / "papers" / "buffer-provisioning" / "comparison.csv")
+    early = table.filter(table="Figure 13", quantity="first_mbit_per_s")
+    means = {(row, engine): mean for row, engine, mean in early.select("row", "engine", "mean").iter_rows()}
+    cubic, westwood = (means[f"{name}, 2", "kernel"] for name in ("cubic", "westwood"))
+    assert f"On Linux they get {cubic:.0f} and {westwood:.0f} Mbit/s" in WORDS
+    at_100_ms = table.filter(pl.col("row").str.starts_with("100 ms"), table="Table I").pivot(
+        "engine", index="row", values="mean"
+    )
+    named = at_100_ms.filter(pl.col("row").str.contains("reno|scalable|bic|cubic"))
+    assert named.select((pl.col("kernel") / pl.col("sim") - 1).abs().max()).item() < 0.02
