@@ -52,6 +52,8 @@ def test_a_page_has_its_conclusions_tables_and_figures(files: dict[str, str]):
     assert re.search(r"\| vegas, reno \| 9 \| [\d.]+‡ \([+-]\d+ %\) \| 94 \| [\d.]+‡ \([+-]\d+ %\) \|", page)
     assert "| Vegas has the smallest mean share | paper, section V | holds | holds ‡ |" in page
     assert "‡: from a scenario that options changed" in page
+    command = "`tussle paper lan-pairs --quick --algorithms vegas,reno --part matrix,window`"
+    assert command in " ".join(page.split())
     drawn = {"table-1", "sweep-window", "matrix-1"}
     assert set(figures_in(page)) == {f"lan-pairs/{name}.svg" for name in drawn}
 
@@ -101,6 +103,7 @@ def test_rows_of_a_page_have_the_numbers_of_its_csv(name: str):
     page = (PAGES / f"{name}.md").read_text("utf-8")
     rows = pl.read_csv(PAGES / name / "comparison.csv", schema_overrides={"published": pl.Float64})
     if Study.load(name).follows:
+        assert not rows.is_empty()
         # The CSV has five digits: a fifth one of 5 may have been rounded, and says nothing of the fourth.
         means = [mean for mean in rows["mean"] if not f"{mean:.4e}".split("e")[0].endswith("5")]
         assert [mean for mean in means if f" {_number(mean)} |" not in page] == []
@@ -110,6 +113,24 @@ def test_rows_of_a_page_have_the_numbers_of_its_csv(name: str):
         if published is not None and f"| {row} | {published:.4g} | {_number(mean)} (" in page:
             shown += 1
     assert shown >= 3
+
+
+def test_a_number_of_a_page_of_today_stands_below_its_algorithm_and_beside_its_settings():
+    page = (PAGES / "hsdpa-today.md").read_text("utf-8")
+    rows = pl.read_csv(PAGES / "hsdpa-today" / "comparison.csv")
+    [mean] = rows.filter(engine="sim", row="lte, fifo, cubic, 1", quantity="rtt")["mean"]
+    _, _, table = page.partition("Downlink, mean RTT (ms), with a column for each `flows.0.algorithm`:")
+    header, _, *lines = (
+        [cell.strip() for cell in line.split("|")] for line in table.splitlines() if line.startswith("|")
+    )
+    [line] = [line for line in lines if line[1:5] == ["simulator", "lte", "fifo", "1"]][:1]
+    assert line[header.index("cubic")] == _number(mean)
+
+
+def test_only_a_page_of_today_says_whose_its_thresholds_are():
+    for name in studies():
+        page = " ".join((PAGES / f"{name}.md").read_text("utf-8").split())
+        assert ("the threshold is Tussle's own" in page) == bool(Study.load(name).follows)
 
 
 def _number(value: float) -> str:

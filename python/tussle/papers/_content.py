@@ -32,6 +32,18 @@ _MARKS = {
 }
 """Meaning of the marks of numbers and answers."""
 _MARKED = {"full": "", "quick": "†", "other": "‡"}
+_READ = (
+    "A conclusion holds if it holds in every case that was compared. It fails if it holds in none, and "
+    "depends otherwise; the brackets count the cases in which it holds."
+)
+_READ_PRINTED = (
+    "“On printed numbers” is the same comparison of the numbers that the study prints; a dash means that it "
+    "does not print them."
+)
+_THRESHOLDS = (
+    "Where the document gives no number for what it says, the threshold is Tussle's own. Such thresholds "
+    "were chosen with first results at hand: they say how much is meant, and are not predictions."
+)
 _APART = 0.1
 """Relative difference from which a row of a table without verdicts is listed."""
 
@@ -140,6 +152,11 @@ class Content:
         """The meaning of the marks that the results have."""
         used = {_MARKED[each.made] for each in self.parts}
         return [f"{mark}: {meaning}" for mark, meaning in _MARKS.items() if mark in used]
+
+    @property
+    def reading(self) -> str:
+        """How to read the answers of the conclusions."""
+        return f"{_READ} {_THRESHOLDS if self.study.follows else _READ_PRINTED}"
 
     @property
     def answers(self) -> dict[str, dict[str, int]]:

@@ -34,17 +34,10 @@ _VERDICTS = ("verdicts that agree", "if each were the most frequent one", "Cohen
 _SIZES = {"full": "all of the study's", "quick": "`--quick`", "other": "changed by options"}
 _FACTS = {"version": "Tussle", "build": "build", "release": "Linux", "hz": "ticks a second:"}
 """Words of a page for the keys of an engine's provenance."""
-_READ = (
-    "A conclusion holds if it holds in every case that was compared. It fails if it holds in none, and "
-    "depends otherwise; the brackets count the cases in which it holds."
-)
-_READ_PRINTED = (
-    "*On printed numbers* is the same comparison of the numbers that the study prints; a dash means that it "
-    "does not print them."
-)
 _WRAP = TextWrapper(118, break_long_words=False, break_on_hyphens=False)
 _BULLET = TextWrapper(118, break_long_words=False, break_on_hyphens=False, subsequent_indent="  ")
 _TAGS = re.compile(r"</?p>")
+_CODE = re.compile(r"</?code>")
 _UNREAD_IN_IMAGES = re.compile(r' (?:aria-[\w-]+|role|class)="[^"]*"')
 """Attributes of an SVG that have no effect in a Markdown image: a quarter of its size."""
 
@@ -136,7 +129,7 @@ def _conclusions(page: _Page, content: Content) -> None:
     ]
     header = ["conclusion", "where", *([] if content.study.follows else ["on printed numbers"])]
     page.table([*header, *map(content.called.__getitem__, content.engines)], rows)
-    page.say(_READ if content.study.follows else f"{_READ} {_READ_PRINTED}", *content.notes)
+    page.say(content.reading, *content.notes)
 
 
 def _on_print(shown: StatementShown) -> str:
@@ -233,7 +226,7 @@ def _ours(table: Table, column: Column, row: Row, engine: str, mark: str) -> str
 
 def _sweep(page: _Page, content: Content, shown: SweepShown) -> None:
     part = content.study.parts[shown.part]
-    page.say(f"### {opening(content.called[shown.engine])}: {part.about}")
+    page.say(f"### {opening(content.called[shown.engine])}: {part.about.rstrip('.')}")
     if shown.engine == content.engines[0]:
         page.figure(f"sweep-{shown.part}", f"Agreement over {part.sweeps}", shown.chart)
     header = [str(part.sweeps), "table", "rank correlation", "median difference"]
@@ -294,7 +287,7 @@ def _numbers(page: _Page, content: Content, name: str, by_engine: Mapping[str, P
                 if column.name in point.found:
                     row[point.axes[algorithm]] = number(point.found[column.name].mean)
         names = list(dict.fromkeys(name for row in found.values() for name in row))
-        page.say(f"{opening(name)}, {column.words}:")
+        page.say(f"{opening(name)}, {column.words}, with a column for each `{algorithm}`:")
         page.table(
             ["engine", *settings, *names],
             [[*at, *(row.get(name, "-") for name in names)] for at, row in found.items()],
@@ -309,7 +302,7 @@ def _block(content: Content, name: str) -> list[str]:
     """Return a block of the study's template `page.html` as a paragraph, if it has the block."""
     text = (content.study.folder / "page.html").read_text("utf-8")
     found = re.search(rf"{{% block {name} %}}(.*?){{% endblock %}}", text, re.DOTALL)
-    return [_TAGS.sub("", found.group(1)).strip()] if found else []
+    return [_CODE.sub("`", _TAGS.sub("", found.group(1)).strip())] if found else []
 
 
 def _median(found: Score) -> str:

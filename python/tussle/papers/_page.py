@@ -41,6 +41,7 @@ def write(content: Content) -> dict[str, str]:
         mark=content.mark,
         answer=content.answer,
         notes=content.notes,
+        reading=content.reading,
         statements=content.statements,
         came_out=[_CODE.sub(r"<code>\1</code>", escape(each)) for each in came_out(content)],
         tables=content.tables,

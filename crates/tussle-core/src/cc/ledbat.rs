@@ -3,7 +3,8 @@
 //! faster than Reno's. Source: RFC 6817 (Shalunov, Hazel, Iyengar and Kuehlewind, December 2012), 2.4.
 //! Choices that the RFC leaves open: the filter of current delays is the smallest of the last four
 //! (`current_filter`); there is no slow start, as in the RFC's algorithm; the flight size is the sender's,
-//! before the ACK, and bounds the window unless the window was full in the last flight. Departs: see docs/deviations/ledbat.toml.
+//! before the ACK, and bounds the window unless the window was full in the last flight.
+//! Departs: see docs/deviations/ledbat.toml.
 
 use std::collections::VecDeque;
 
