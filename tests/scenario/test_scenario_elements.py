@@ -74,6 +74,7 @@ IN_A_RUN: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"kind": "jitter", "delay": "quantiles(0 ms, 1 ms, 9 ms)"},
         {"delay": {"quantiles_ns": [0, MS, 9 * MS]}},
     ),
+    ({"kind": "jitter", "delay": "wifi(7 ms)"}, {"delay": {"wifi_ns": 7 * MS}}),
 ]
 
 
@@ -334,6 +335,10 @@ def test_a_mistake_in_a_trace_file_is_reported_with_its_line(tmp_path: Path, tex
         (
             {"path__elements": [{"kind": "jitter", "delay": "uniforme(1 ms, 1 ms)"}]},
             'scenario, path.elements.0.delay: unknown distribution "uniforme"; did you mean "uniform"?',
+        ),
+        (
+            {"path__elements": [{"kind": "jitter", "delay": "wifi(100 ms)"}]},
+            'scenario, path.elements.0.delay: write a mean delay of 1 to 91 ms, like "wifi(7 ms)"',
         ),
         (
             {"path__elements": [{"kind": "jitter", "delay": "normal(1 ms)"}]},

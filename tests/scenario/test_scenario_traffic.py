@@ -142,6 +142,14 @@ def test_each_application_of_a_list_has_its_own_settings():
             {"flows__0__arrivals": "1 s", "flows__0__bytes": "1 kB", "baseline": True},
             "scenario, baseline: arrivals are random in each repetition; leave baseline out",
         ),
+        (
+            {"flows__0__arrivals": "wifi(7 ms)", "flows__0__bytes": "1 kB"},
+            "scenario, flows.0.arrivals: wifi is a distribution of delays; write one of the others",
+        ),
+        (
+            {"flows__0__bytes": "wifi(7 ms)"},
+            "scenario, flows.0.bytes: wifi is a distribution of delays; write a distribution of sizes",
+        ),
         ({"flows__0__bytes": "0 B"}, "scenario, flows.0.bytes: 0 B; give more than 0"),
         (
             {"flows__0__bytes": "pareto(10 kB)"},

@@ -84,6 +84,16 @@ def test_cubic_downloads_10_mb_within_the_bound_of_c4(
     assert least_s < case.value.median < most_s
 
 
+def test_bad_wifi_keeps_cubic_from_the_bound_of_c4(tussle_, tmp_path: Path):
+    """4 MB at 10 Mbit/s with headers take 3.3 s; delays of a tenth of a second cost half as much again."""
+    given = ("--algorithm", "cubic", "--only", "wifi", "--workers", "1")
+    assert tussle_("suite", "c4", *given, "-o", str(tmp_path / "c4")).status == 1
+    [case] = read_result(tmp_path / "c4").criteria[0].cases
+    assert case.limit == 4.3
+    assert case.value is not None
+    assert 1.5 * 3.3 < case.value.median < 8
+
+
 @pytest.mark.parametrize(
     ("suite", "only", "bad", "fails"),
     [

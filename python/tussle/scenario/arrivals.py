@@ -61,6 +61,9 @@ def arrival_problems(flow: Flow, scenario: Scenario, where: str) -> Iterator[Pro
         yield Problem("baseline", "arrivals are random in each repetition; leave baseline out")
     if units.time(scenario.start_jitter):
         yield Problem("start_jitter", "arrivals are random already; leave start_jitter out")
+    if time_distribution(flow.arrivals).kind == "wifi":
+        yield Problem(f"{where}.arrivals", "wifi is a distribution of delays; write one of the others")
+        return
     try:
         foreseen = len(arrivals_ns(flow, units.time(scenario.duration), f"0/{where}"))
     except TussleError:

@@ -13,7 +13,7 @@ _CALL = re.compile(r"\s*([a-z]+)\s*\((.*)\)\s*", re.DOTALL)
 
 RunDistribution = dict[str, Any]
 """A distribution in the format of a run: `Distribution` in crates/tussle-core/src/util/distribution.rs."""
-Shape = Literal["constant", "uniform", "normal", "exponential", "pareto", "quantiles"]
+Shape = Literal["constant", "uniform", "normal", "exponential", "pareto", "quantiles", "wifi"]
 
 
 @dataclass(frozen=True)
@@ -22,18 +22,18 @@ class Distribution:
 
     kind: Shape
     amounts: tuple[int, ...]
-    """constant, exponential: the mean; uniform: the ends; normal: mean and deviation; pareto: the least;
+    """constant, exponential, wifi: the mean; uniform: the ends; normal: mean, deviation; pareto: the least;
     quantiles: the quantiles, evenly spaced."""
     shape: str = ""
     """pareto: the exponent."""
 
     def least(self) -> int:
         """Return the least possible value."""
-        return 0 if self.kind in ("normal", "exponential") else self.amounts[0]
+        return 0 if self.kind in ("normal", "exponential", "wifi") else self.amounts[0]
 
     def most(self) -> int | float:
         """Return the largest possible value, which may be infinite."""
-        if self.kind in ("normal", "exponential", "pareto"):
+        if self.kind in ("normal", "exponential", "pareto", "wifi"):
             return float("inf") if self.amounts[0] else 0
         return self.amounts[-1]
 
@@ -47,6 +47,8 @@ class _Quantity:
     other: str
 
 
+_WIFI_NS = (1_000_000, 91_000_000)
+"""The mean delays that the model of Wi-Fi can have, in ns."""
 _TIMES = _Quantity(units.time, "1 ms", "5 ms")
 _SIZES = _Quantity(units.size, "10 kB", "1 MB")
 
@@ -135,6 +137,14 @@ def _quantiles(arguments: Sequence[str], of: _Quantity) -> Distribution:
     return Distribution("quantiles", tuple(quantiles))
 
 
+def _wifi(arguments: Sequence[str], of: _Quantity) -> Distribution:
+    if of is not _TIMES:
+        raise units.UnitError("wifi is a distribution of delays; write a distribution of sizes")
+    if len(arguments) != 1 or not _WIFI_NS[0] <= of.parse(arguments[0]) <= _WIFI_NS[1]:
+        raise units.UnitError('write a mean delay of 1 to 91 ms, like "wifi(7 ms)"')
+    return Distribution("wifi", (of.parse(arguments[0]),))
+
+
 def _two(arguments: Sequence[str], example: str) -> tuple[str, str]:
     match list(arguments):
         case [first, second]:
@@ -149,4 +159,5 @@ _SHAPES: dict[str, Callable[[Sequence[str], _Quantity], Distribution]] = {
     "exponential": _exponential,
     "pareto": _pareto,
     "quantiles": _quantiles,
+    "wifi": _wifi,
 }

@@ -40,7 +40,9 @@ class Jitter(Element):
     delay: Axis[RandomTime] | None = needed("normal(5 ms, 2 ms)")
     """The distribution of the delay: a constant ("5 ms"), "uniform(1 ms, 5 ms)", "normal(20 ms, 5 ms)" with
     mean and standard deviation, "exponential(10 ms)" with the mean, "pareto(5 ms, 2.5)" with minimum and
-    shape, or "quantiles(0 ms, 1 ms, 9 ms)" with evenly spaced quantiles from the minimum to the maximum."""
+    shape, "quantiles(0 ms, 1 ms, 9 ms)" with evenly spaced quantiles from the minimum to the maximum, or
+    "wifi(7 ms)" with the mean, 1 to 91 ms: a model of Wi-Fi with collisions, in which most packets take up to
+    a few ms and some a tenth of a second (draft-huitema-ccwg-c4-test)."""
     order: Axis[Order] | None = default("kept")
     """Whether packets wait for those before them ("kept") or may overtake ("free")."""
 

@@ -24,6 +24,11 @@ pub enum Distribution {
     /// Empirical distribution: quantiles in ns, ascending, evenly spaced from 0 to 100 %, with linear
     /// interpolation.
     QuantilesNs(Vec<u64>),
+    /// Delays of a Wi-Fi network with collisions, with a mean of about this many ns, 1 to 91 ms. A Poisson
+    /// number of retries takes up to 1 ms each; a few packets are also retransmitted a Poisson number of
+    /// times, 7.5 ms each: (mean - 1 ms) / 90 ms of them. Source: draft-huitema-ccwg-c4-test, Handling of
+    /// High Jitter Environments, a model of measured RTTs.
+    WifiNs(u64),
 }
 
 /// Bounds of a uniform distribution.
@@ -56,6 +61,24 @@ pub struct Pareto {
     pub shape: f64,
 }
 
+/// Moments and steps of the model of Wi-Fi.
+mod wifi {
+    /// Mean number of retries, and the longest time of one.
+    pub(super) const RETRIES: f64 = 1.0;
+    pub(super) const RETRY_NS: u64 = 1_000_000;
+    /// Mean number of retransmissions of a packet that has any, and the time of one.
+    pub(super) const RETRANSMISSIONS: f64 = 12.0;
+    pub(super) const RETRANSMISSION_NS: u64 = 7_500_000;
+    /// Least and largest mean delay.
+    pub(super) const LEAST_NS: u64 = 1_000_000;
+    pub(super) const MOST_NS: u64 = 91_000_000;
+
+    /// The share of packets that are retransmitted.
+    pub(super) fn retransmitted(mean_ns: u64) -> f64 {
+        super::float(mean_ns.saturating_sub(LEAST_NS)) / super::float(MOST_NS - LEAST_NS)
+    }
+}
+
 /// Sampler of a distribution.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampler {
@@ -76,6 +99,13 @@ impl Sampler {
             }
             Distribution::QuantilesNs(quantiles) if quantiles.len() < 2 || !quantiles.is_sorted() => {
                 return Err("quantiles_ns: give at least 2, ascending".to_owned());
+            }
+            Distribution::WifiNs(mean_ns) if !(wifi::LEAST_NS..=wifi::MOST_NS).contains(mean_ns) => {
+                return Err(format!(
+                    "wifi_ns: a mean of {mean_ns} ns; give {} to {}",
+                    wifi::LEAST_NS,
+                    wifi::MOST_NS
+                ));
             }
             _ => {}
         }
@@ -108,6 +138,7 @@ impl Sampler {
                 whole_ns(float(*least_ns) * power)
             }
             Distribution::QuantilesNs(quantiles) => between(quantiles, bits(&mut self.rng)),
+            Distribution::WifiNs(mean_ns) => wifi_ns(wifi::retransmitted(*mean_ns), &mut self.rng),
         };
         Time::from_ns(sample_ns).min(self.most)
     }
@@ -119,7 +150,10 @@ impl Distribution {
         match self {
             Distribution::ConstantNs(ns) => *ns,
             Distribution::Uniform(Uniform { most_ns, .. }) => *most_ns,
-            Distribution::Normal(_) | Distribution::ExponentialNs(_) | Distribution::Pareto(_) => u64::MAX,
+            Distribution::Normal(_)
+            | Distribution::ExponentialNs(_)
+            | Distribution::Pareto(_)
+            | Distribution::WifiNs(_) => u64::MAX,
             Distribution::QuantilesNs(quantiles) => quantiles.last().copied().unwrap_or(0),
         }
     }
@@ -137,6 +171,13 @@ impl Distribution {
             Distribution::Pareto(pareto) => {
                 whole_ns(float(pareto.least_ns) * libm::pow(RARE, -1.0 / pareto.shape))
             }
+            // The sum of two percentiles, which is exceeded more rarely.
+            Distribution::WifiNs(mean_ns) => {
+                let retransmitted = wifi::retransmitted(*mean_ns);
+                let retransmissions = poisson_exceeded(wifi::RETRANSMISSIONS, RARE / retransmitted);
+                wifi::RETRY_NS * poisson_exceeded(wifi::RETRIES, RARE)
+                    + wifi::RETRANSMISSION_NS * retransmissions
+            }
             bounded => bounded.longest_ns(),
         }
     }
@@ -147,7 +188,7 @@ impl Distribution {
             Distribution::ConstantNs(ns) => *ns,
             Distribution::Uniform(Uniform { least_ns, .. })
             | Distribution::Pareto(Pareto { least_ns, .. }) => *least_ns,
-            Distribution::Normal(_) | Distribution::ExponentialNs(_) => 0,
+            Distribution::Normal(_) | Distribution::ExponentialNs(_) | Distribution::WifiNs(_) => 0,
             Distribution::QuantilesNs(quantiles) => quantiles.first().copied().unwrap_or(0),
         }
     }
@@ -179,6 +220,40 @@ pub(crate) fn standard_normal(rng: &mut Rng) -> f64 {
             return x * (-2.0 * libm::log(square) / square).sqrt();
         }
     }
+}
+
+/// Sample of a delay over Wi-Fi, in ns: the last retry takes a part of its time.
+fn wifi_ns(retransmitted: f64, rng: &mut Rng) -> u64 {
+    let retries = poisson(wifi::RETRIES, rng);
+    let rest_ns = if retries == 0 { 0 } else { part(wifi::RETRY_NS, bits(rng)) };
+    let is_retransmitted = above_zero(bits(rng)) <= retransmitted;
+    let retransmissions = if is_retransmitted { poisson(wifi::RETRANSMISSIONS, rng) } else { 0 };
+    retries * wifi::RETRY_NS - rest_ns + retransmissions * wifi::RETRANSMISSION_NS
+}
+
+/// Sample of a Poisson distribution with a small mean. Source: D. E. Knuth, The Art of Computer Programming,
+/// volume 2, 3.4.1, algorithm Q.
+fn poisson(mean: f64, rng: &mut Rng) -> u64 {
+    let least = libm::exp(-mean);
+    let mut count = 0;
+    let mut product = above_zero(bits(rng));
+    while product > least {
+        count += 1;
+        product *= above_zero(bits(rng));
+    }
+    count
+}
+
+/// The smallest number that a Poisson variable exceeds with at most this probability.
+fn poisson_exceeded(mean: f64, probability: f64) -> u64 {
+    let (mut number, mut term) = (0, libm::exp(-mean));
+    let mut below = term;
+    while 1.0 - below > probability {
+        number += 1;
+        term *= mean / float(number);
+        below += term;
+    }
+    number
 }
 
 /// The value of the quantile function at `bits` / 2⁶⁴.
@@ -275,6 +350,21 @@ mod tests {
         assert!(samples[0] >= 1.0 && samples[COUNT - 1] <= 10.0);
     }
 
+    /// Mean 1 - 0.632 / 2 + 90 / 15 = 6.68 ms: one retry less a half of it if there is one, and 12 × 7.5 =
+    /// 90 ms for one packet in 15. No retry and no retransmission have e⁻¹ × 14 / 15 = 34.3 %. Of the
+    /// retransmitted ones, P(N ≥ 12) = 0.538 take 90 ms or more, 3.59 % of all. Variance of the retransmissions: 7.5² × (12 + 144) / 15 - 36 = 549 ms², a standard error
+    /// of the mean of 0.074 ms.
+    #[test]
+    fn wifi_samples_have_the_mean_and_the_spikes_of_the_model() {
+        let samples = samples_ms(&Distribution::WifiNs(7 * MS));
+        assert!((mean(&samples) - 6.68).abs() <= 5.0 * 0.074, "{}", mean(&samples));
+        assert!((deviation(&samples) - 549.0_f64.sqrt()).abs() <= 0.5, "{}", deviation(&samples));
+        let at_once = samples.iter().filter(|sample| **sample <= 0.0).count();
+        assert!((33_500..=35_100).contains(&at_once), "{at_once}");
+        let spikes = samples.iter().filter(|sample| **sample >= 90.0).count();
+        assert!((3400..=3800).contains(&spikes), "{spikes}");
+    }
+
     /// 10 of 100 000 samples are expected above the percentile. Tolerance: five standard deviations of
     /// sqrt(10).
     #[test]
@@ -286,6 +376,9 @@ mod tests {
             Distribution::ExponentialNs(MS),
             Distribution::Pareto(Pareto { least_ns: MS, shape: 1.5 }),
             Distribution::QuantilesNs(vec![MS, 2 * MS]),
+            Distribution::WifiNs(MS),
+            Distribution::WifiNs(7 * MS),
+            Distribution::WifiNs(91 * MS),
         ] {
             #[expect(clippy::cast_precision_loss, reason = "far below 2^53 ns")]
             let long_ms = distribution.rarely_exceeded_ns() as f64 / 1e6;
@@ -307,6 +400,8 @@ mod tests {
         let pareto = Distribution::Pareto(Pareto { least_ns: 2, shape: 0.0 });
         assert_eq!(refusal(pareto), "pareto.shape: 0; give more than 0");
         assert_eq!(refusal(Distribution::QuantilesNs(vec![1])), "quantiles_ns: give at least 2, ascending");
+        let wifi = Distribution::WifiNs(100 * MS);
+        assert_eq!(refusal(wifi), "wifi_ns: a mean of 100000000 ns; give 1000000 to 91000000");
         let constant = Distribution::ConstantNs(2_000_000_000);
         assert_eq!(refusal(constant), "2.000000000 s at the least; give at most 1.000000000 s");
     }

@@ -190,6 +190,7 @@ fn distribution() -> impl Strategy<Value = Distribution> {
             quantiles.sort_unstable();
             Distribution::QuantilesNs(quantiles)
         }),
+        (1_000_000u64..91_000_000).prop_map(Distribution::WifiNs),
     ]
 }
 
