@@ -97,6 +97,22 @@ def test_the_lan_study_printed_12_by_12_pairs_and_runs_13_by_13():
     assert len(study.scenario("matrix").points()) == 169
 
 
+def test_five_variants_have_a_fifth_less_than_the_others_in_table_2():
+    """Packets of 1448 bytes in a round trip: the medians over the variants, for each RTT and loss."""
+    study = Study.load("linux-variants")
+    few = ["bic", "cubic", "scalable", "yeah", "htcp"]
+    table = study.published().filter(pl.col("table") == "Table 2", pl.col("flows.0.algorithm") != "lp")
+    rtt_s = pl.col("path.rtt").str.strip_suffix(" ms").cast(pl.Float64) / 1000
+    medians = (
+        table.with_columns(packets=pl.col("throughput_mbit_per_s") * 1e6 * rtt_s / (8 * 1448))
+        .group_by("path.rtt", "path.loss", few=pl.col("flows.0.algorithm").is_in(few))
+        .agg(pl.col("packets").median())
+    )
+    found = [medians.filter(few=each)["packets"] for each in (True, False)]
+    assert [(round(each.min()), round(each.max())) for each in found] == [(389, 431), (497, 524)]  # pyright: ignore[reportArgumentType]
+    assert any("389 to 431 packets" in text and "497 to 524" in text for text in study.not_given)
+
+
 def test_scenarios_of_studies_also_run_as_files():
     for study in ALL:
         for file in study.folder.glob("*.toml"):

@@ -117,8 +117,8 @@ class Point(NamedTuple):
 
 
 def numbers(part: Part, tables: Tables) -> list[Point]:
-    """Return each point of a part with its numbers."""
-    ours = _by_keys(part.numbers, _whole(part, tables))
+    """Return each point of a part, also of the setting that it sweeps, with its numbers."""
+    ours = _by_keys(part.numbers, _Slice(tables, _points(part, tables), {}))
     keys = dict.fromkeys(key for values in ours.columns.values() for key in values)
     return [
         Point(
@@ -190,15 +190,18 @@ def _whole(part: Part, tables: Tables) -> _Slice:
     return _Slice(tables, _axes(part, tables), {})
 
 
+def _points(part: Part, tables: Tables) -> tuple[str, ...]:
+    """Return the axes that distinguish points."""
+    return tuple(axis for axis in axis_columns(tables) if not (part.alike and _OTHER_FLOWS.match(axis)))
+
+
 def _axes(part: Part, tables: Tables) -> tuple[str, ...]:
     """Return the axes that distinguish points, except the swept one."""
-    axes = axis_columns(tables)
-    if part.alike:
-        axes = [axis for axis in axes if not _OTHER_FLOWS.match(axis)]
+    axes = _points(part, tables)
     if part.sweeps:
         # The key of another flow has the same value.
-        axes = [axis for axis in axes if axis.rpartition(".")[2] != part.sweeps.rpartition(".")[2]]
-    return tuple(axes)
+        axes = tuple(axis for axis in axes if axis.rpartition(".")[2] != part.sweeps.rpartition(".")[2])
+    return axes
 
 
 def _by_keys(columns: Sequence[Column], of: _Slice) -> _Ours:

@@ -68,7 +68,7 @@ def save(files: Mapping[str, str], folder: Path, page: str) -> Path:
 
 
 def comparison(content: Content) -> str:
-    """Return as CSV every number of the tables, published and Tussle's; without tables those of the parts."""
+    """Return as CSV every number: of the tables, published and Tussle's, and of the parts."""
     found = [
         {
             "table": shown.table.name,
@@ -95,7 +95,6 @@ def comparison(content: Content) -> str:
             **_in_csv(ours),
         }
         for part in content.parts
-        if not content.study.tables
         for point in part.numbers
         for name, ours in point.found.items()
     ]
