@@ -169,3 +169,92 @@ def test_the_numbers_of_the_buffers_are_those_of_their_page():
     )
     named = at_100_ms.filter(pl.col("row").str.contains("reno|scalable|bic|cubic"))
     assert named.select((pl.col("kernel") / pl.col("sim") - 1).abs().max()).item() < 0.02
+
+
+TESTBED = DOCS / "papers" / "linux-variants"
+
+
+def test_the_background_and_twice_the_main_flow_are_what_the_testbeds_page_says():
+    """Over the bus of the PCs that forward, in each of the 50 rows of Tables 8 to 11."""
+    numbers = pl.read_csv(TESTBED / "comparison.csv", infer_schema_length=None)
+    over_the_bus = numbers.filter(
+        pl.col("part").str.starts_with("bus-"), ~pl.col("row").str.contains(r"\b64\b")
+    ).pivot("quantity", index=("part", "row", "engine"), values="mean")
+    assert over_the_bus.height == 2 * 50
+    sums = over_the_bus.select(pl.col("background") + 2 * pl.col("main")).to_series()
+    assert (round(sums.min()), round(sums.max())) == (650, 653)  # pyright: ignore[reportArgumentType]
+    page = " ".join(TESTBED.with_suffix(".md").read_text("utf-8").split())
+    assert "the background and twice the main flow are 650 to 653 Mbit/s here, whatever the variant" in page
+    printed = numbers.filter(pl.col("table").is_in([f"Table {number}" for number in range(8, 12)]))
+    one_engine = printed.filter(engine="sim").pivot("quantity", index=("table", "row"), values="published")
+    medians = one_engine.group_by("table").agg(
+        (pl.col("background_mbit_per_s") + 2 * pl.col("main_mbit_per_s")).median().alias("sum")
+    )
+    assert medians["sum"].is_between(650, 655).all()
+    assert "in all rows the background and twice the main flow are about 650 Mbit/s" in page
+
+
+def of_testbed(heading: str, row: str) -> tuple[str, str]:
+    """Rank correlation and median difference in a row of the table below a heading of the testbed's page."""
+    page = TESTBED.with_suffix(".md").read_text("utf-8")
+    [section] = re.findall(rf"^### {re.escape(heading)}\n(.*?)(?=^##)", page, re.MULTILINE | re.DOTALL)
+    lines = [[cell.strip() for cell in line.split("|")] for line in section.splitlines() if line[:1] == "|"]
+    header = lines[0]
+    found = next(line for line in lines if line[1] == row)
+    [ranks_at, *_] = [at for at, name in enumerate(header) if name.startswith("rank correlation")]
+    return found[ranks_at].split()[0], found[header.index("median difference")]
+
+
+THEN = "simulator, the study's hosts"
+SWEPT = {
+    "Table 8": "Two flows of one variant for five minutes, over the rings",
+    "9": "Two flows of one variant for 20 s, over the rings",
+    "10": "A variant joins Reno for five minutes, over the rings",
+    "11": "A variant joins Reno for 20 s, over the rings",
+}
+
+
+def test_the_tables_of_the_testbed_are_as_stated():
+    one, two = "Table 2: one flow of 300 s over 1 Gbit/s", "Table 3: one flow of 20 s over 1 Gbit/s"
+    off = {name: of_testbed(name, THEN)[1] for name in (one, two)}
+    assert (
+        f"the numbers of Table 2 are within {off[one]} in the median, and those of Table 3 within {off[two]}"
+        in WORDS
+    )
+    assert int(of_testbed(one, "simulator")[1].split()[0]) > 700
+    assert "more than eight times as high in the median" in WORDS
+    windows = of_testbed("Simulator: Scenarios 1 and 2 over the receive window", "512 kB")
+    assert f"the numbers of Table 2 are within {windows[1]} in the median" in WORDS
+    threshold = (
+        "Scenarios 1 and 2, short, over the slow start threshold that the sender kept from an earlier "
+    )
+    kept = of_testbed(f"Simulator, the study's hosts: {threshold}connection", "500")
+    assert f"with 500 packets Table 3 is {kept[1]} off" in WORDS
+    bus = " of PCs whose bus a forwarded packet crosses twice"
+    found = [of_testbed(f"Simulator, the study's hosts: {words}{bus}", "128")[1] for words in SWEPT.values()]
+    stated = ", ".join(f"{each} ({name})" for each, name in zip(found, SWEPT, strict=True))
+    before, _, last = stated.rpartition(", ")
+    assert f"within {before} and {last} in the median" in WORDS
+    plain = [
+        int(of_testbed(title, THEN)[1].split()[0])
+        for title in (
+            "Table 8: two flows of one variant, five minutes",
+            "Table 9: two flows of one variant, 20 s",
+            "Table 10: a variant beside Reno, five minutes",
+            "Table 11: a variant beside Reno, 20 s",
+        )
+    ]
+    assert f"without the bus they are {min(plain)} to {max(plain)} % off" in WORDS
+    ranks, lost = of_testbed("Simulator, the study's hosts: Scenario 7 over random loss", "0.02 %")
+    without, _ = of_testbed("Table 7: satellite at both ends", THEN)
+    said = f"the median difference with the study's hosts is {lost}, and the rank correlation {ranks}"
+    assert f"{said} instead of {without}" in WORDS
+
+
+def test_the_conclusions_of_the_testbed_are_as_stated():
+    page = " ".join(TESTBED.with_suffix(".md").read_text("utf-8").split())
+    assert "| Simulator | 6 | 3 | 17 | 0 | | Simulator, the study's hosts | 8 | 4 | 14 | 0 |" in page
+    assert "say the same of 25 of the 26 conclusions that both ran" in page
+    then = "Of 26 conclusions eight hold with the study's hosts, four depend and fourteen fail"
+    assert f"{then}; with today's hosts six, three and seventeen." in WORDS
+    assert "says the same as the simulator of 25 of them." in WORDS

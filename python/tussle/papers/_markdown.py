@@ -51,9 +51,10 @@ class _Page(NamedTuple):
     folder: str
 
     def say(self, *paragraphs: str) -> None:
-        """Add paragraphs."""
+        """Add paragraphs, and headings, which are one line each."""
         for paragraph in paragraphs:
-            self.lines.extend([_WRAP.fill(paragraph), ""])
+            is_heading = paragraph.startswith("#")
+            self.lines.extend([paragraph if is_heading else _WRAP.fill(paragraph), ""])
 
     def bullets(self, items: Iterable[str]) -> None:
         """Add a list."""
