@@ -352,8 +352,8 @@ mod tests {
 
     /// Mean 1 - 0.632 / 2 + 90 / 15 = 6.68 ms: one retry less a half of it if there is one, and 12 × 7.5 =
     /// 90 ms for one packet in 15. No retry and no retransmission have e⁻¹ × 14 / 15 = 34.3 %. Of the
-    /// retransmitted ones, P(N ≥ 12) = 0.538 take 90 ms or more, 3.59 % of all. Variance of the retransmissions: 7.5² × (12 + 144) / 15 - 36 = 549 ms², a standard error
-    /// of the mean of 0.074 ms.
+    /// retransmitted ones, P(N ≥ 12) = 0.538 take 90 ms or more, 3.59 % of all. Variance of the
+    /// retransmissions: 7.5² × (12 + 144) / 15 - 36 = 549 ms², a standard error of the mean of 0.074 ms.
     #[test]
     fn wifi_samples_have_the_mean_and_the_spikes_of_the_model() {
         let samples = samples_ms(&Distribution::WifiNs(7 * MS));
