@@ -57,9 +57,35 @@ def test_the_page_of_a_study_shows_each_kernel(tmp_path: Path, copies: dict[str,
     assert 'id="kernel-other-matrix"' in page
     assert "<th>one<th>difference<th>other<th>difference" in page
     assert "--engine kernel --kernel one,other" in page
-    alone = (*study, "--engine", "kernel", "-o", "alone", "--kernel")
-    assert call(tmp_path, copies, *alone, "one").returncode == 0
-    assert "holds results of the kernel one" in call(tmp_path, copies, *alone, "other").stderr
+
+
+def test_kernels_that_are_named_one_by_one_stand_beside_each_other(tmp_path: Path, copies: dict[str, str]):
+    study = ("paper", "lan-pairs", "--part", "matrix", "--quick", "--engine", "kernel", "-o", "lan")
+    for name, algorithms in (("one", "vegas"), ("other", "reno")):
+        chosen = ("--kernel", name, "--algorithms", algorithms)
+        assert call(tmp_path, copies, *study, *chosen).returncode == 0
+    page = (tmp_path / "lan" / "index.html").read_text("utf-8")
+    assert "<th>one<th>difference<th>other<th>difference" in page
+    for name, algorithms in (("one", "vegas"), ("other", "reno")):
+        command = f"tussle paper lan-pairs --quick --algorithms {algorithms} --engine kernel --kernel {name}"
+        assert command in page
+
+
+def test_results_of_one_kernel_are_not_continued_with_another(tmp_path: Path, copies: dict[str, str]):
+    study = (
+        "paper",
+        "lan-pairs",
+        "--part",
+        "matrix",
+        "--quick",
+        "--algorithms",
+        "vegas",
+        "--engine",
+        "kernel",
+    )
+    assert call(tmp_path, copies | {"TUSSLE_KERNEL": "one"}, *study).returncode == 0
+    other = call(tmp_path, copies | {"TUSSLE_KERNEL": "other"}, *study)
+    assert "holds results of the kernel one" in other.stderr
 
 
 def test_the_simulator_is_compared_with_each_kernel(tmp_path: Path, copies: dict[str, str]):

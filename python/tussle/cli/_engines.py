@@ -47,8 +47,8 @@ KernelNames = Annotated[
     typer.Option(
         "--kernel",
         metavar="A,B,…",
-        help="The kernel, from `tussle list kernels`; with several, the results of each have a folder of "
-        "their own.",
+        help="The kernel, from `tussle list kernels`, or several; the results of each named kernel have a "
+        "folder of their own.",
         show_default=_DEFAULT_KERNEL,
     ),
 ]

@@ -194,7 +194,7 @@ def _compared(
 
     simulated, *linux = results
     for name in linux:
-        called = (_SIMULATOR, name.removeprefix("kernel-") if len(linux) > 1 else _LINUX)
+        called = (_SIMULATOR, _LINUX if name == "kernel" else name.removeprefix("kernel-"))
         cells = results[simulated]
         agreement = compare({cell: Pair(cells[cell], results[name][cell]) for cell in cells})
         about = About(asked.command, datetime.now(UTC).date().isoformat(), called)

@@ -77,13 +77,13 @@ def engine_of(name: str, choice: KernelChoice) -> "Engine":
 
 
 def engines_of(name: str, choice: KernelChoice) -> "dict[str, Engine]":
-    """Return the engine by its name; if there are several kernels, one engine for each by `kernel-NAME`."""
+    """Return the engine by its name; if kernels are named, one engine for each by `kernel-NAME`."""
     from tussle.engines import Variants
 
     chosen = engine_of(name, choice)
-    if not isinstance(chosen, Variants):
-        return {name: chosen}
-    return {f"{name}-{value}": each for value, each in chosen.engines.items()}
+    if isinstance(chosen, Variants):
+        return {f"{name}-{value}": each for value, each in chosen.engines.items()}
+    return {f"{name}-{choice.kernel}" if choice.kernel else name: chosen}
 
 
 def one_engine_of(name: str, choice: KernelChoice) -> "Engine":

@@ -22,8 +22,8 @@ from tussle.papers._study import OwnHosts, Statement, Study, Table
 
 _CALLED = {"sim": "simulator", "kernel": "Linux"}
 _ENGINES = tuple(_CALLED)
-_ONE_OF_KERNELS = "kernel-"
-"""Prefix of an engine that is one of several kernels; the name of the kernel follows."""
+_NAMED_KERNEL = "kernel-"
+"""Prefix of an engine that is a named kernel; its name follows."""
 STUDY_HOSTS = "-study-hosts"
 """Suffix of an engine whose runs have the hosts of the study."""
 _MARKS = {
@@ -48,7 +48,7 @@ _APART = 0.1
 """Relative difference from which a row of a table without verdicts is listed."""
 
 Results = Mapping[str, Mapping[str, Dataset]]
-"""Datasets by engine, then by part. Engines are `sim`, `kernel`, and `kernel-NAME` if several kernels ran."""
+"""Datasets by engine, then by part. Engines are `sim`, `kernel`, and `kernel-NAME` for a named kernel."""
 
 
 @dataclass(frozen=True)
@@ -185,15 +185,14 @@ def content(study: Study, results: Results, about: About) -> Content:
 
 def results_in(study: Study, folder: Path) -> dict[str, dict[str, Dataset]]:
     """Open the datasets that `tussle paper` wrote into a folder."""
-    kernels = {each.name.removesuffix(STUDY_HOSTS) for each in folder.glob(f"{_ONE_OF_KERNELS}*")}
-    several = sorted(kernels - {"kernel"})
+    named = {each.name.removesuffix(STUDY_HOSTS) for each in folder.glob(f"{_NAMED_KERNEL}*")}
     found = {
         engine: {
             part: Dataset.open(folder / engine / part)
             for part in study.parts
             if (folder / engine / part).exists()
         }
-        for base in (*_ENGINES, *several)
+        for base in (*_ENGINES, *sorted(named - {_ENGINES[1]}))
         for engine in (base, base + STUDY_HOSTS)
     }
     return {engine: datasets for engine, datasets in found.items() if datasets}
@@ -208,7 +207,7 @@ def called(engine: str) -> str:
     "simulator, the study's hosts"
     """
     base = engine.removesuffix(STUDY_HOSTS)
-    name = _CALLED.get(base) or base.removeprefix(_ONE_OF_KERNELS)
+    name = _CALLED.get(base) or base.removeprefix(_NAMED_KERNEL)
     return name if base == engine else f"{name}, the study's hosts"
 
 
@@ -319,38 +318,40 @@ def _made(study: Study, part: str, dataset: Dataset) -> tuple[Literal["full", "q
 
 
 def _commands(study: Study, results: Results, about: About) -> list[str]:
-    """Return the commands that reproduce these results."""
-    commands = []
-    for options, datasets in _engines(results):
-        made: dict[tuple[str, ...], list[str]] = {}
-        for part in datasets:
-            kind, words = _made(study, part, datasets[part])
-            if kind == "other" and not words:
-                commands.append(about.command)
-            else:
-                made.setdefault(tuple(words), []).append(part)
-        for words, parts in made.items():
-            chosen = [] if len(parts) == len(study.parts) else ["--part", ",".join(parts)]
-            commands.append(shlex.join(["tussle", "paper", study.name, *words, *chosen, *options]))
-    return list(dict.fromkeys(commands))
+    """Return the commands that reproduce these results; one command runs several kernels."""
+    kernels: dict[tuple[str, ...], list[str]] = {}
+    for engine in sorted(results, key=lambda name: name.endswith(STUDY_HOSTS)):
+        base = engine.removesuffix(STUDY_HOSTS)
+        named = [] if base in _CALLED else [called(base)]
+        chosen = [
+            *([] if base == "sim" else ["--engine", "kernel"]),
+            *([] if base == engine else ["--study-hosts"]),
+            *("--kernel" for _ in named),
+        ]
+        for options in _options(study, results[engine]):
+            kernels.setdefault((*options, *chosen), []).extend(named)
+    commands = [
+        shlex.join(["tussle", "paper", study.name, *options, *filter(None, [",".join(named)])])
+        for options, named in kernels.items()
+    ]
+    as_run = [about.command] if any(None in _sizes(study, each) for each in results.values()) else []
+    return list(dict.fromkeys([*commands, *as_run]))
 
 
-def _engines(results: Results) -> Iterable[tuple[list[str], Mapping[str, Dataset]]]:
-    """Yield the options that choose each engine, and its datasets; one command runs several kernels."""
-    for hosts in ("", STUDY_HOSTS):
-        own = ["--study-hosts"] if hosts else []
-        of_hosts = {
-            engine.removesuffix(hosts): engine
-            for engine in results
-            if engine.endswith(STUDY_HOSTS) == bool(hosts)
-        }
-        for base, engine in of_hosts.items():
-            if base in _CALLED:
-                yield [*([] if base == "sim" else ["--engine", base]), *own], results[engine]
-        kernels = [base for base in of_hosts if base not in _CALLED]
-        if kernels:
-            named = ",".join(map(called, kernels))
-            yield ["--engine", "kernel", "--kernel", named, *own], results[of_hosts[kernels[0]]]
+def _options(study: Study, datasets: Mapping[str, Dataset]) -> Iterable[list[str]]:
+    """Yield the options that make the datasets of an engine again, as far as options do."""
+    for size, parts in _sizes(study, datasets).items():
+        if size is not None:
+            yield [*size, *([] if len(parts) == len(study.parts) else ["--part", ",".join(parts)])]
+
+
+def _sizes(study: Study, datasets: Mapping[str, Dataset]) -> Mapping[tuple[str, ...] | None, list[str]]:
+    """Return the parts by the options of their size and algorithms, or by `None` if no options make them."""
+    parts: dict[tuple[str, ...] | None, list[str]] = {}
+    for part, dataset in datasets.items():
+        size, words = _made(study, part, dataset)
+        parts.setdefault(None if size == "other" and not words else tuple(words), []).append(part)
+    return parts
 
 
 def opening(text: str) -> str:
