@@ -196,12 +196,12 @@ kernel-changes: setup  ## Run pairs on the kernels of KERNELS (two hours), and w
 	$(BIN)/python tools/kernels_page.py $(KERNEL_PROFILES:%=results/kernels-%)
 
 # Zig links with the libraries of an older Linux, so that the wheel works on any of the last ten years.
-WHEEL := --release --locked --zig --compatibility manylinux2014
+WHEEL := --zig --compatibility manylinux2014
 
 .PHONY: wheel
 wheel: setup  ## Build a wheel for any Linux and any Python from 3.11, and a source distribution, into dist
 	rm -rf dist
-	VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build $(WHEEL) --out dist
+	VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/$(BIN):$$PATH" tools/build-wheel.sh dist $(WHEEL)
 	$(BIN)/maturin sdist --out dist
 
 .PHONY: test-wheel

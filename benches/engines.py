@@ -69,6 +69,17 @@ def find_python() -> list[str]:
     return [sys.executable, str(HERE / "execute.py")]
 
 
+def find_wheel() -> list[str]:
+    """Return the same script with the package of a wheel that `make wheel` built, which is unpacked."""
+    built = sorted((ROOT / "dist").glob("tussle-*.whl"))
+    if not built:
+        raise MissingError("not built: make wheel")
+    folder = BUILD / "wheel"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.unpack_archive(built[-1], folder, "zip")
+    return ["env", f"PYTHONPATH={folder}", *find_python()]
+
+
 def find_ns2() -> list[str]:
     """Return the ns-2 interpreter with our script."""
     ns = shutil.which("ns")
@@ -115,6 +126,7 @@ PYTHON = Engine("tussle, from Python", find_python, _job_from_stdin)
 ENGINES = (
     TUSSLE,
     PYTHON,
+    Engine("tussle, from a wheel", find_wheel, _job_from_stdin),
     Engine("ns-2 TCP/Linux", find_ns2, _job_from_arguments),
     Engine("ns-3", find_ns3, _job_from_arguments, _ns3_duration_s, most_flows=50),
 )

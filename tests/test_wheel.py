@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -11,6 +13,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "benches"))
+
+from cases import COUNTED  # noqa: E402
+
 PACKAGE = ROOT / "python" / "tussle"
 DIST = ROOT / "dist"
 BUILT = {"_agent", "_driver.o", "_core.abi3.so", "_core.abi3.pyd"}
@@ -143,3 +149,26 @@ def test_simulator_and_agent_of_an_installed_wheel_work(installed: Path, tmp_pat
     }
     assert found["simulator"]["works"], found["simulator"]
     assert found["agent"]["works"], found["agent"]
+
+
+def instructions_per_packet(package: Path) -> float:
+    """What the simulator of a package executes for each further packet of one flow."""
+    one_flow = next(case for case in COUNTED if case.name == "one flow")
+    valgrind = [shutil.which("valgrind") or "", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    found = []
+    for duration_s in (5.0, 10.0):
+        done = subprocess.run(
+            [*valgrind, sys.executable, ROOT / "benches" / "execute.py"],
+            env=os.environ | {"PYTHONPATH": str(package)}, input=one_flow.lasting(duration_s).run_json(),
+            capture_output=True, text=True, timeout=TIMEOUT_S, check=True,
+        )  # fmt: skip
+        [instructions] = re.findall(r"Collected : (\d+)", done.stderr)
+        found.append((int(instructions), json.loads(done.stdout)["delivered_packets"]))
+    (begun, first), (ended, last) = found
+    return (ended - begun) / (last - first)
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind counts instructions: install it")
+def test_the_profile_of_the_wheel_spares_a_twelfth_of_the_instructions(wheel: Path, tmp_path: Path):
+    shutil.unpack_archive(wheel, tmp_path, "zip")
+    assert instructions_per_packet(tmp_path) < 11 / 12 * instructions_per_packet(ROOT / "python")
