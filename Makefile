@@ -216,6 +216,7 @@ STUDIES := lan-pairs buffer-provisioning linux-variants hsdpa
 STUDIES_ON_LINUX := lan-pairs
 # The studies' questions asked again with the algorithms and hosts of today.
 TODAY := $(addsuffix -today,$(STUDIES))
+TODAY_ON_LINUX := --quick --engine kernel --kernel linux-6.12 --algorithms reno,cubic,bbr,dctcp
 STUDY_SIZE := --full
 
 .PHONY: suites
@@ -233,6 +234,7 @@ papers: setup  ## Run the published studies again (three hours); HTML into resul
 	$(BIN)/tussle paper $(study) $(STUDY_SIZE) --study-hosts -o results/paper-$(study);)
 	set -e; $(foreach study,$(STUDIES_ON_LINUX),\
 	$(BIN)/tussle paper $(study) $(STUDY_SIZE) --engine kernel -o results/paper-$(study);)
+	set -e; $(foreach study,$(TODAY),$(BIN)/tussle paper $(study) $(TODAY_ON_LINUX) -o results/paper-$(study);)
 	set -e; $(foreach study,$(STUDIES) $(TODAY),$(BIN)/python tools/paper_pages.py $(study) results/paper-$(study);)
 
 .PHONY: worst-cases

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ _CALLED = {"sim": "simulator", "kernel": "Linux"}
 _ENGINES = tuple(_CALLED)
 _NAMED_KERNEL = "kernel-"
 """Prefix of an engine that is a named kernel; its name follows."""
+_RELEASE = re.compile(r"^linux-(\d+\.\d+)$")
+"""The name of a kernel of Linux's own; one with changes keeps its name as it is."""
 STUDY_HOSTS = "-study-hosts"
 """Suffix of an engine whose runs have the hosts of the study."""
 _MARKS = {
@@ -202,12 +205,12 @@ def called(engine: str) -> str:
     """Return the name of an engine that readers see.
 
     >>> called("sim"), called("kernel"), called("kernel-linux-6.12")
-    ('simulator', 'Linux', 'linux-6.12')
+    ('simulator', 'Linux', 'Linux 6.12')
     >>> called("sim-study-hosts")
     "simulator, the study's hosts"
     """
     base = engine.removesuffix(STUDY_HOSTS)
-    name = _CALLED.get(base) or base.removeprefix(_NAMED_KERNEL)
+    name = _CALLED.get(base) or _RELEASE.sub(r"Linux \1", base.removeprefix(_NAMED_KERNEL))
     return name if base == engine else f"{name}, the study's hosts"
 
 
@@ -322,7 +325,7 @@ def _commands(study: Study, results: Results, about: About) -> list[str]:
     kernels: dict[tuple[str, ...], list[str]] = {}
     for engine in sorted(results, key=lambda name: name.endswith(STUDY_HOSTS)):
         base = engine.removesuffix(STUDY_HOSTS)
-        named = [] if base in _CALLED else [called(base)]
+        named = [] if base in _CALLED else [base.removeprefix(_NAMED_KERNEL)]
         chosen = [
             *([] if base == "sim" else ["--engine", "kernel"]),
             *([] if base == engine else ["--study-hosts"]),
