@@ -273,3 +273,27 @@ def test_the_conclusions_of_the_testbed_are_as_stated():
     then = "Of 26 conclusions eight hold with the study's hosts, four depend and fourteen fail"
     assert f"{then}; with today's hosts six, three and seventeen." in WORDS
     assert "says the same as the simulator of 25 of them." in WORDS
+
+
+def answers(page: str) -> list[tuple[str, str, str]]:
+    """The conclusions of a page with the answers of the simulator and of Linux."""
+    text = (DOCS / "papers" / page).read_text("utf-8")
+    table = text.partition("| conclusion | where | simulator | Linux 6.12 |")[2].partition("\n\n")[0]
+    rows = (line.strip("| ").split(" | ") for line in table.splitlines()[2:])
+    return [(says, simulated, linux.rstrip(" ‡")) for says, _, simulated, linux in rows]
+
+
+def test_linux_answers_the_conclusions_of_today_as_stated():
+    of_both = [each for page in sorted(DOCS.glob("papers/*-today.md")) for each in answers(page.name)]
+    answered = [each for each in of_both if each[2] != "not run"]
+    alike = [each for each in answered if each[1].split()[0] == each[2].split()[0]]
+    assert (len(answered), len(alike)) == (14, 12)
+    assert "answers fourteen of these conclusions, and twelve as the simulator does" in WORDS
+    assert [each for each in answered if each not in alike] == [
+        (
+            "BBR has less than half of CUBIC's mean RTT in a deep buffer, at a goodput within a tenth",
+            "depends (3 of 4)",
+            "holds",
+        ),
+        ("BBR gets less than CUBIC in a buffer of many BDP", "depends (1 of 2)", "fails"),
+    ]
