@@ -19,10 +19,12 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# Counts are found by the names of functions, which depend on these settings; builds with zig have them.
-CARGO_UNSTABLE_TARGET_APPLIES_TO_HOST=true CARGO_TARGET_APPLIES_TO_HOST=false \
-  __CARGO_TEST_CHANNEL_OVERRIDE_DO_NOT_USE_THIS=nightly \
-  RUSTFLAGS="-Cprofile-generate=$work/counts" build --auditwheel skip --out "$work"
+# Counts are found by the names of functions, which depend on settings that builds with zig have.
+if [[ " $* " == *" --zig "* ]]; then
+  export CARGO_UNSTABLE_TARGET_APPLIES_TO_HOST=true CARGO_TARGET_APPLIES_TO_HOST=false
+  export __CARGO_TEST_CHANNEL_OVERRIDE_DO_NOT_USE_THIS=nightly
+fi
+RUSTFLAGS="-Cprofile-generate=$work/counts" build --auditwheel skip --out "$work"
 python -m zipfile --extract "$work"/tussle-*.whl "$work/package"
 PYTHONPATH=$work/package python benches/training.py
 "$profdata" merge -o "$work/profile" "$work/counts"
