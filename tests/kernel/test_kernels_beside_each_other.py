@@ -15,6 +15,7 @@ from tussle.kernel import Kernel, kernel_names
 
 TUSSLE = Path(sys.executable).with_name("tussle")
 TWO = 2
+STUDY = ("paper", "lan-pairs", "--part", "matrix", "--quick", "--engine", "kernel")
 PAIRS = ("--algorithms", "reno,lp", "--duration", "6 s", "--stagger", "1 s", "--repetitions", "1")
 
 
@@ -49,8 +50,7 @@ def test_equal_kernels_have_equal_results_under_both_names(tmp_path: Path, copie
 
 
 def test_the_page_of_a_study_shows_each_kernel(tmp_path: Path, copies: dict[str, str]):
-    study = ("paper", "lan-pairs", "--part", "matrix", "--quick", "--algorithms", "vegas")
-    made = call(tmp_path, copies, *study, "--engine", "kernel", "--kernel", "one,other", "-o", "lan")
+    made = call(tmp_path, copies, *STUDY, "--algorithms", "vegas", "--kernel", "one,other", "-o", "lan")
     assert made.returncode == 0, made.stderr
     page = (tmp_path / "lan" / "index.html").read_text("utf-8")
     assert 'id="kernel-one-matrix"' in page
@@ -60,29 +60,18 @@ def test_the_page_of_a_study_shows_each_kernel(tmp_path: Path, copies: dict[str,
 
 
 def test_kernels_that_are_named_one_by_one_stand_beside_each_other(tmp_path: Path, copies: dict[str, str]):
-    study = ("paper", "lan-pairs", "--part", "matrix", "--quick", "--engine", "kernel", "-o", "lan")
     for name, algorithms in (("one", "vegas"), ("other", "reno")):
         chosen = ("--kernel", name, "--algorithms", algorithms)
-        assert call(tmp_path, copies, *study, *chosen).returncode == 0
+        assert call(tmp_path, copies, *STUDY, "-o", "lan", *chosen).returncode == 0
     page = (tmp_path / "lan" / "index.html").read_text("utf-8")
     assert "<th>one<th>difference<th>other<th>difference" in page
     for name, algorithms in (("one", "vegas"), ("other", "reno")):
-        command = f"tussle paper lan-pairs --quick --algorithms {algorithms} --engine kernel --kernel {name}"
-        assert command in page
+        words = f"--quick --algorithms {algorithms} --part matrix --engine kernel --kernel {name}"
+        assert f"tussle paper lan-pairs {words}" in page
 
 
 def test_results_of_one_kernel_are_not_continued_with_another(tmp_path: Path, copies: dict[str, str]):
-    study = (
-        "paper",
-        "lan-pairs",
-        "--part",
-        "matrix",
-        "--quick",
-        "--algorithms",
-        "vegas",
-        "--engine",
-        "kernel",
-    )
+    study = (*STUDY, "--algorithms", "vegas")
     assert call(tmp_path, copies | {"TUSSLE_KERNEL": "one"}, *study).returncode == 0
     other = call(tmp_path, copies | {"TUSSLE_KERNEL": "other"}, *study)
     assert "holds results of the kernel one" in other.stderr
