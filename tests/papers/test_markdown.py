@@ -127,6 +127,21 @@ def test_a_number_of_a_page_of_today_stands_below_its_algorithm_and_beside_its_s
     assert line[header.index("cubic")] == _number(mean)
 
 
+@pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)
+def test_every_row_of_a_table_has_the_cells_of_its_header(page: Path):
+    for block in page.read_text("utf-8").split("\n\n"):
+        rows = [line.strip("|").split(" | ") for line in block.splitlines() if line.startswith("|")]
+        assert {len(row) for row in rows} <= {len(rows[0])} if rows else True, block
+
+
+def test_a_setting_that_the_quick_size_fixes_stands_on_the_page():
+    """The full size varies the RTT, and the quick one has 20 ms."""
+    page = (PAGES / "linux-variants-today.md").read_text("utf-8")
+    assert re.search(r"^\| Linux 6.12 \| 20 ms \| fifo \| 0\.\d+ \|", page, re.MULTILINE)
+    rows = pl.read_csv(PAGES / "linux-variants-today" / "comparison.csv")
+    assert rows.filter(engine="kernel-linux-6.12", row="20 ms, fifo, reno")["mean"].len() == 1
+
+
 def test_only_a_page_of_today_says_whose_its_thresholds_are():
     for name in studies():
         page = " ".join((PAGES / f"{name}.md").read_text("utf-8").split())

@@ -20,6 +20,8 @@ from tussle.papers._printed import on_printed_numbers
 from tussle.papers._scores import Score, Verdicts, score
 from tussle.papers._statements import Checked, check
 from tussle.papers._study import OwnHosts, Statement, Study, Table
+from tussle.scenario import Scenario
+from tussle.scenario.axes import written
 
 _CALLED = {"sim": "simulator", "kernel": "Linux"}
 _ENGINES = tuple(_CALLED)
@@ -296,7 +298,31 @@ def _parts(study: Study, datasets: Mapping[str, Dataset], engine: str) -> Iterab
             runs = dataset.runs.select(pl.len()).collect().item()
             charts = [each for chart in part.charts for each in drawn(chart, dataset)]
             made, scenario = _made(study, name, dataset)[0], _in_one_line(dataset.scenario.to_toml())
-            yield PartShown(name, part.about, engine, made, runs, scenario, charts, numbers(part, dataset))
+            axes = list(planned(study, name, Setting()).axes())
+            points = [_at_every_axis(point, axes, dataset.scenario) for point in numbers(part, dataset)]
+            yield PartShown(name, part.about, engine, made, runs, scenario, charts, points)
+
+
+def _at_every_axis(point: Point, axes: list[str], scenario: Scenario) -> Point:
+    """Return the point with a value for each axis of the study, also where a scenario has one value of it."""
+    fixed = {key: _value(scenario.to_dict(), key) for key in axes if key not in point.axes}
+    found = point.axes | {key: written(value) for key, value in fixed.items() if value is not None}
+    in_order = sorted(found, key=lambda key: axes.index(key) if key in axes else -1)
+    return point._replace(axes={key: found[key] for key in in_order})
+
+
+def _value(table: Any, key: str) -> Any:
+    """Return the value at a key such as `flows.0.algorithm`, or `None`.
+
+    >>> _value({"flows": [{"algorithm": "reno"}]}, "flows.0.algorithm")
+    'reno'
+    """
+    for name in key.split("."):
+        if isinstance(table, list):
+            table = dict(enumerate(table)).get(int(name))
+        else:
+            table = table.get(name) if isinstance(table, dict) else None
+    return table
 
 
 def _in_one_line(text: str) -> str:
@@ -334,7 +360,7 @@ def _commands(study: Study, results: Results, about: About) -> list[str]:
         for options in _options(study, results[engine]):
             kernels.setdefault((*options, *chosen), []).extend(named)
     commands = [
-        shlex.join(["tussle", "paper", study.name, *options, *filter(None, [",".join(named)])])
+        shlex.join(["tussle", "paper", study.name, *options, *([",".join(named)] if named else [])])
         for options, named in kernels.items()
     ]
     as_run = [about.command] if any(None in _sizes(study, each) for each in results.values()) else []

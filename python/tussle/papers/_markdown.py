@@ -277,20 +277,19 @@ def _numbers(page: _Page, content: Content, name: str, by_engine: Mapping[str, P
     """Add a table for each number of a part: a column for each algorithm, a row for each other setting."""
     part = content.study.parts[name]
     algorithm = part.algorithms[0]
+    points = [(engine, point) for engine, shown in by_engine.items() for point in shown.numbers]
+    settings = list(dict.fromkeys(key for _, point in points for key in point.axes if key != algorithm))
     for column in part.numbers:
         found: dict[tuple[str, ...], dict[str, str]] = {}
-        settings: list[str] = []
-        for engine, shown in by_engine.items():
-            for point in shown.numbers:
-                at = {key: value for key, value in point.axes.items() if key != algorithm}
-                settings = [f"`{key}`" for key in at]
-                row = found.setdefault((content.called[engine], *at.values()), {})
-                if column.name in point.found:
-                    row[point.axes[algorithm]] = number(point.found[column.name].mean)
+        for engine, point in points:
+            at = (content.called[engine], *(point.axes.get(key, "-") for key in settings))
+            row = found.setdefault(at, {})
+            if column.name in point.found:
+                row[point.axes[algorithm]] = number(point.found[column.name].mean)
         names = list(dict.fromkeys(name for row in found.values() for name in row))
         page.say(f"{opening(name)}, {column.words}, with a column for each `{algorithm}`:")
         page.table(
-            ["engine", *settings, *names],
+            ["engine", *(f"`{key}`" for key in settings), *names],
             [[*at, *(row.get(name, "-") for name in names)] for at, row in found.items()],
         )
 
