@@ -1,5 +1,6 @@
 """Instructions of the simulator per packet, and their bounds."""
 
+import json
 import platform
 import re
 import shutil
@@ -10,12 +11,14 @@ import pytest
 
 import instructions
 import page
+import training
 import where
 from bench import PARTS
 from cases import COUNTED
 from conftest import skip_or_fail
 from engines import ROOT
 from instructions import Counted, compiler, complaint, count, write_bounds
+from tussle.catalog import catalog
 from where import parts
 
 CASE = COUNTED[0]
@@ -28,6 +31,11 @@ def test_instructions_per_packet_are_within_their_bounds(case):
     if shutil.which("valgrind") is None:
         skip_or_fail("there is no valgrind; `apt-get install valgrind` installs it")
     assert complaint(count(case)) == ""
+
+
+def test_a_wheel_is_optimised_for_every_algorithm():
+    flows = [flow for run in training.runs() for flow in json.loads(run)["flows"]]
+    assert {flow.get("algorithm") for flow in flows} >= set(catalog().algorithms)
 
 
 def counted(per_packet: int) -> Counted:

@@ -12,11 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from cases import COUNTED
+
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "benches"))
-
-from cases import COUNTED  # noqa: E402
-
 PACKAGE = ROOT / "python" / "tussle"
 DIST = ROOT / "dist"
 BUILT = {"_agent", "_driver.o", "_core.abi3.so", "_core.abi3.pyd"}
