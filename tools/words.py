@@ -56,7 +56,7 @@ def words() -> tuple[list[Word], list[str]]:
 
 def hits_in(path: str, text: str, known: list[Word]) -> Iterator[Hit]:
     """Yield the words in a text that are not allowed at its path."""
-    here = [word for word in known if not _matches(path, word.allow)]
+    here = [word for word in known if word.pattern.search(text) and not _matches(path, word.allow)]
     for number, line in enumerate(text.splitlines(), start=1):
         for word in here:
             for found in word.pattern.finditer(line):

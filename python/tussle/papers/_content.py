@@ -349,6 +349,7 @@ def _made(study: Study, part: str, dataset: Dataset) -> tuple[Literal["full", "q
 def _commands(study: Study, results: Results, about: About) -> list[str]:
     """Return the commands that reproduce these results; one command runs several kernels."""
     kernels: dict[tuple[str, ...], list[str]] = {}
+    sizes = {engine: _sizes(study, datasets) for engine, datasets in results.items()}
     for engine in sorted(results, key=lambda name: name.endswith(STUDY_HOSTS)):
         base = engine.removesuffix(STUDY_HOSTS)
         named = [] if base in _CALLED else [base.removeprefix(_NAMED_KERNEL)]
@@ -357,19 +358,19 @@ def _commands(study: Study, results: Results, about: About) -> list[str]:
             *([] if base == engine else ["--study-hosts"]),
             *("--kernel" for _ in named),
         ]
-        for options in _options(study, results[engine]):
+        for options in _options(study, sizes[engine]):
             kernels.setdefault((*options, *chosen), []).extend(named)
     commands = [
         shlex.join(["tussle", "paper", study.name, *options, *([",".join(named)] if named else [])])
         for options, named in kernels.items()
     ]
-    as_run = [about.command] if any(None in _sizes(study, each) for each in results.values()) else []
+    as_run = [about.command] if any(None in each for each in sizes.values()) else []
     return list(dict.fromkeys([*commands, *as_run]))
 
 
-def _options(study: Study, datasets: Mapping[str, Dataset]) -> Iterable[list[str]]:
+def _options(study: Study, sizes: Mapping[tuple[str, ...] | None, list[str]]) -> Iterable[list[str]]:
     """Yield the options that make the datasets of an engine again, as far as options do."""
-    for size, parts in _sizes(study, datasets).items():
+    for size, parts in sizes.items():
         if size is not None:
             yield [*size, *([] if len(parts) == len(study.parts) else ["--part", ",".join(parts)])]
 

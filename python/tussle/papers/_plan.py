@@ -72,16 +72,16 @@ def _sweeps_the_path(part: Part) -> bool:
 def planned(study: Study, part: str, setting: Setting) -> Scenario:
     """Return the scenario of a part under a setting; raises TussleError when they are incompatible."""
     chosen = study.parts[part]
-    tables = study.scenario(part).to_dict()
+    scenario = study.scenario(part)
     if setting.size == "quick":
-        tables = Scenario.from_dict(tables).with_settings(chosen.quick).to_dict()
+        scenario = scenario.with_settings(chosen.quick)
     if setting.study_hosts:
-        tables = Scenario.from_dict(tables).with_settings(_own_hosts(study, chosen.sweeps)).to_dict()
+        scenario = scenario.with_settings(_own_hosts(study, chosen.sweeps))
     if setting.profile:
-        tables = _on_profile(tables, setting.profile)
+        scenario = _on_profile(scenario, setting.profile)
     if setting.algorithms:
-        tables = _of_algorithms(tables, chosen, setting.algorithms)
-    return Scenario.from_dict(tables)
+        scenario = _of_algorithms(scenario, chosen, setting.algorithms)
+    return scenario
 
 
 def _own_hosts(study: Study, swept: str | None) -> dict[str, Any]:
@@ -117,8 +117,9 @@ def _crossings(run: Mapping[str, Any]) -> int:
     return max(len(links.intersection(flow["forward"])) for flow in run["flows"])
 
 
-def _on_profile(tables: dict[str, Any], profile: str) -> dict[str, Any]:
+def _on_profile(scenario: Scenario, profile: str) -> Scenario:
     """Replace the path by the profile, and remove settings of the path from the cases."""
+    tables = scenario.to_dict()
     cases = [
         {key: value for key, value in case.items() if not key.startswith("path.")}
         for case in tables.get("cases", [])
@@ -126,11 +127,11 @@ def _on_profile(tables: dict[str, Any], profile: str) -> dict[str, Any]:
     return _with_cases({**tables, "path": {"profile": profile}}, cases)
 
 
-def _of_algorithms(tables: dict[str, Any], part: Part, names: Sequence[str]) -> dict[str, Any]:
+def _of_algorithms(scenario: Scenario, part: Part, names: Sequence[str]) -> Scenario:
     """Replace the study's algorithms."""
     if not part.alike:
-        changed = Scenario.from_dict(tables).with_settings({key: list(names) for key in part.algorithms})
-        return changed.to_dict()
+        return scenario.with_settings({key: list(names) for key in part.algorithms})
+    tables = scenario.to_dict()
     others = [
         {key: value for key, value in case.items() if key not in part.algorithms}
         for case in tables.get("cases", [])
@@ -140,8 +141,8 @@ def _of_algorithms(tables: dict[str, Any], part: Part, names: Sequence[str]) -> 
     return _with_cases(tables, cases)
 
 
-def _with_cases(tables: dict[str, Any], cases: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the tables with these cases, without duplicates and empty ones."""
+def _with_cases(tables: dict[str, Any], cases: list[dict[str, Any]]) -> Scenario:
+    """Return the scenario with these cases, without duplicates and empty ones."""
     distinct = [case for index, case in enumerate(cases) if case and case not in cases[:index]]
     rest = {key: value for key, value in tables.items() if key != "cases"}
-    return {**rest, "cases": distinct} if distinct else rest
+    return Scenario.from_dict({**rest, "cases": distinct} if distinct else rest)

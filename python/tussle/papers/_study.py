@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -193,7 +194,7 @@ class Study(Strict):
 
     def scenario(self, part: str) -> Scenario:
         """Return the scenario of a part, without changes."""
-        return Scenario.load(self.folder / f"{self.parts[part].scenario}.toml")
+        return _scenario(self.folder / f"{self.parts[part].scenario}.toml")
 
     def published(self) -> pl.DataFrame:
         """Return the printed numbers: `part, table`, keys of the scenario, and columns with units."""
@@ -202,6 +203,12 @@ class Study(Strict):
         rows = pl.read_csv(self.folder / "published.csv", infer_schema_length=0)
         values = [name for name in rows.columns if not is_key(name) and name not in _WHERE]
         return rows.with_columns(pl.col(values).cast(pl.Float64))
+
+
+@cache
+def _scenario(file: Path) -> Scenario:
+    """Read a scenario once; its points are checked each time that it is read."""
+    return Scenario.load(file)
 
 
 def studies() -> list[str]:
