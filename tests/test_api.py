@@ -239,7 +239,7 @@ def cell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], dic
     """Execute texts as the cells of a notebook: in a main module without a file, each with its source."""
     main = types.ModuleType("__main__")
     monkeypatch.setitem(sys.modules, "__main__", main)
-    monkeypatch.setattr("tussle.own_sources.platformdirs.user_cache_dir", lambda _: str(tmp_path))
+    monkeypatch.setenv("TUSSLE_CACHE", str(tmp_path))
 
     def execute(text: str, file: str = "") -> dict[str, Any]:
         file = file or f"<cell {len(linecache.cache)}>"

@@ -11,7 +11,6 @@ import hashlib
 import importlib
 import inspect
 import linecache
-import os
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -19,8 +18,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-import platformdirs
-
+from tussle.cache import cache_folder, keep
 from tussle.errors import TussleError
 
 _CONSTANTS = (bool, int, float, str, bytes, type(None))
@@ -59,15 +57,10 @@ def reference_of(cls: type) -> str:
     if file and Path(file).suffix == ".py" and Path(file).is_file():
         return f"{_from_here(Path(file))}:{cls.__name__}"
     text = _ClassSource(cls).text()
-    folder = Path(platformdirs.user_cache_dir("tussle")) / "algorithms" / _digest(text)
-    written = folder / f"{cls.__name__.lower()}.py"
+    written = cache_folder() / "algorithms" / _digest(text) / f"{cls.__name__.lower()}.py"
     if not written.is_file():
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            # Other processes may write the same file.
-            staging = folder / f".{os.getpid()}.new"
-            staging.write_text(text, "utf-8")
-            staging.replace(written)
+            keep(written, text.encode())
         except OSError as error:
             raise TussleError(
                 f"algorithm {cls.__name__}: cannot write {written}: {error.strerror}; "

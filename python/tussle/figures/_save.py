@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from tussle.cache import cache_folder, keep
 from tussle.dataset.files import write_whole
 from tussle.errors import TussleError, argument, shown, unknown
 from tussle.figures._figure import Chart
@@ -27,8 +32,19 @@ _EXPOSED = "window.vegaEmbed = vegaEmbed;"
 
 @cache
 def library() -> str:
-    """Return Vega, Vega-Lite and their embedding as one script, for pages that need no network."""
-    return vl_convert.javascript_bundle(_EXPOSED)
+    """Return Vega, Vega-Lite and their embedding as one script, for pages that need no network.
+
+    Putting it together takes more than a second, so that it is kept in the cache.
+    """
+    kept = cache_folder() / f"vega-{version('vl-convert-python')}.js.gz"
+    # A file that was cut off or changed does not unpack; an empty one unpacks to nothing.
+    with suppress(OSError, EOFError, zlib.error):
+        if script := gzip.decompress(kept.read_bytes()).decode():
+            return script
+    script = vl_convert.javascript_bundle(_EXPOSED)
+    with suppress(OSError):
+        keep(kept, gzip.compress(script.encode()))
+    return script
 
 
 def _png(spec: dict[str, Any]) -> bytes:

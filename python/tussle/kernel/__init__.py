@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
-
+from tussle.cache import cache_folder as _whole_cache
 from tussle.errors import TussleError, unknown
 
 DEFAULT_NAME = "linux-6.1"
@@ -55,9 +54,8 @@ class Kernel:
 
 
 def cache_folder() -> Path:
-    """Return the folder of kernels: below $TUSSLE_CACHE, else in the user's cache."""
-    chosen = os.environ.get("TUSSLE_CACHE")
-    return (Path(chosen).absolute() if chosen else platformdirs.user_cache_path("tussle")) / "kernel"
+    """Return the folder of kernels in the cache."""
+    return _whole_cache() / "kernel"
 
 
 def folder_of(name: str) -> Path:
