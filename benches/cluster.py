@@ -17,7 +17,7 @@ import psutil
 
 from tussle.scenario import Scenario
 from tussle.sweep import SweepSettings, sweep
-from tussle.sweep.costs import Cost
+from tussle.workers.costs import Cost
 
 SCENARIO = {
     "question": "How large is the overhead of a very short run?",

@@ -14,7 +14,7 @@ from tussle.engines import engine
 from tussle.experiment import algorithms_of
 from tussle.scenario import Scenario
 from tussle.sweep import SweepSettings, sweep
-from tussle.sweep.costs import costs_of
+from tussle.workers.costs import costs_of
 
 ROOT = Path(__file__).resolve().parent.parent
 TUTORIAL = ROOT / "docs" / "tutorial" / "your-own-algorithm.md"

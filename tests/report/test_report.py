@@ -22,7 +22,7 @@ from tussle.report import Drawing, write
 from tussle.scenario import Scenario
 from tussle.sweep import SweepSettings
 from tussle.sweep import sweep as simulate
-from tussle.sweep.pool import processes
+from tussle.workers.pool import processes
 
 FOUR = ["reno", "cubic", "bic", "vegas"]
 MEGABYTE = 1_000_000

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor
@@ -11,7 +12,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-from tussle.sweep.pool import processes
+from tussle.engines import engine
+from tussle.workers.pool import processes
+from tussle.workers.task import Task, execute
 
 
 class SlowToRead:
@@ -112,3 +115,21 @@ def test_an_exception_of_a_task_has_the_trace_of_the_worker():
         with pytest.raises(AttributeError, match="local object"):
             pool.submit(lambda: None).result(timeout=60)
         assert pool.submit(abs, -1).result(timeout=60) == 1
+
+
+def imported() -> set[str]:
+    return set(sys.modules)
+
+
+def test_a_worker_that_has_executed_a_run_has_imported_nothing_that_plans_or_shows_it():
+    from tussle.scenario import Scenario  # the worker imports this file
+
+    flow = {"algorithm": "reno"}
+    path = {"rate": "1 Mbit/s", "rtt": "10 ms", "queue": {"limit": "10 packets"}}
+    [run] = Scenario.from_dict({"duration": "1 s", "path": path, "flows": [flow]}).runs()
+    with processes(1) as workers:
+        assert workers.submit(execute, Task(0, engine("sim"), [run.run])).result().finished == 1
+        modules = workers.submit(imported).result()
+    assert "tussle.engines.sim" in modules
+    others = {"tussle.scenario", "tussle.metrics", "tussle.figures", "tussle.sweep", "pydantic", "altair"}
+    assert modules & others == set()

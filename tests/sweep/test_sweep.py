@@ -35,10 +35,10 @@ from tussle.dataset import TABLES, Dataset
 from tussle.errors import TussleError
 from tussle.scenario import Scenario
 from tussle.sweep import Order, SweepSettings, sweep
-from tussle.sweep.costs import Cost
 from tussle.sweep.partial import Partial, open_partial
 from tussle.sweep.progress import Silent
-from tussle.sweep.task import Task, execute
+from tussle.workers.costs import Cost
+from tussle.workers.task import Task, execute
 
 SCENARIO = Scenario.from_dict(
     {

@@ -20,7 +20,7 @@ def write_report(dataset: Dataset, path: Path, workers: int | None = None) -> Pa
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from tussle.report import Drawing
-    from tussle.sweep.pool import available_cores, processes
+    from tussle.workers.pool import available_cores, processes
 
     columns = (TextColumn("report"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     points = dataset.runs.select("point").unique().collect().height

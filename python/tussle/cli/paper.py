@@ -204,7 +204,7 @@ def _called(part: str, place: Path) -> str:
 
 def _estimate(todo: Sequence[_Work]) -> str:
     from tussle.papers import estimate_s
-    from tussle.sweep.pool import available_cores
+    from tussle.workers.pool import available_cores
 
     plans = {_called(each.part, each.place): each.scenario.runs() for each in todo}
     means = todo[0].means

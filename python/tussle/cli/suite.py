@@ -210,7 +210,7 @@ def _refused(planned: Sequence["Task"], request: _Request) -> dict[str, str]:
 def _datasets(todo: Sequence["Task"], request: _Request) -> "Mapping[str, Mapping[str, Dataset]]":
     """Run each test with each contender, unless its dataset exists already."""
     from tussle.sweep import ProgressBar, SweepSettings, sweep
-    from tussle.sweep.pool import available_cores, processes
+    from tussle.workers.pool import available_cores, processes
 
     engine, workers, cluster = request.means.engine, request.means.workers, request.means.cluster
     found: dict[str, dict[str, Dataset]] = {}

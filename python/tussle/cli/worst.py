@@ -156,7 +156,7 @@ def _command(words: list[str]) -> str:
 def _carry_out(request: "Request", folder: Path, means: SweepMeans) -> None:
     from dataclasses import replace
 
-    from tussle.sweep.pool import available_cores, processes
+    from tussle.workers.pool import available_cores, processes
     from tussle.worst import PAGE, Execution, partial_of, search
 
     count = means.workers or available_cores()

@@ -1,5 +1,7 @@
 """Results as tables: a folder that every engine writes and that metrics, figures and reports read."""
 
+from __future__ import annotations
+
 import atexit
 import json
 import os
@@ -8,7 +10,7 @@ import tempfile
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
@@ -31,7 +33,10 @@ from tussle.dataset.schema import (
 )
 from tussle.displays import html_of
 from tussle.errors import TussleError, expect, plural, printable, shown
-from tussle.scenario import BASELINE, RECORDINGS, Scenario
+
+if TYPE_CHECKING:
+    # Workers write tables without scenarios, whose import takes longer than many runs.
+    from tussle.scenario import Scenario
 
 __all__ = [
     "ENGINE_TABLES",
@@ -212,6 +217,8 @@ def _present_tables(provenance: dict[str, Any]) -> dict[str, Table]:
 
 def _recordings(folder: Path, provenance: dict[str, Any]) -> list[Path]:
     """Return the copies of recordings in a dataset; raises TussleError when one is missing."""
+    from tussle.scenario import RECORDINGS
+
     names = [name.split("/") for name in provenance["files_sha256"] if name.startswith(f"{RECORDINGS}/")]
     if outside := [name for name in names if ".." in name]:
         raise _damaged(folder / PROVENANCE, f"{shown('/'.join(outside[0]))} is not a file of the dataset")
@@ -223,6 +230,8 @@ def _recordings(folder: Path, provenance: dict[str, Any]) -> list[Path]:
 
 
 def _scenario(folder: Path, provenance: dict[str, Any]) -> Scenario:
+    from tussle.scenario import Scenario
+
     files = [_present(folder / SCENARIO), *_recordings(folder, provenance)]
     if not is_remote(folder):
         return Scenario.load(files[0])
@@ -279,6 +288,8 @@ def _apart(
     folder: Path, tables: dict[str, pl.LazyFrame]
 ) -> tuple[dict[str, pl.LazyFrame], BaselineRuns | None]:
     """Separate the runs of all flows together from the baseline runs, which follow them."""
+    from tussle.scenario import BASELINE
+
     runs = tables["runs"]
     if BASELINE not in runs.collect_schema():
         return tables, None

@@ -22,8 +22,8 @@ from tussle.sweep.merge import merged
 from tussle.sweep.order import ORDERS, Order, ordered
 from tussle.sweep.partial import SCENARIO_OF_IDENTITY, Partial, open_partial, remove_left_behind
 from tussle.sweep.plan import runs_of
-from tussle.sweep.pool import Inline, available_cores, processes
 from tussle.sweep.progress import ProgressBar, Silent, SweepProgress
+from tussle.workers.pool import Inline, available_cores, processes
 
 __all__ = [
     "ORDERS",

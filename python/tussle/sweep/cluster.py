@@ -19,7 +19,8 @@ import tussle
 from tussle.engines import Engine
 from tussle.errors import TussleError, argument
 from tussle.own_algorithms import files_sha256
-from tussle.sweep.dispatch import ExecutorLostError, TaskLostError
+from tussle.sweep.dispatch import TaskLostError
+from tussle.workers.pool import ExecutorLostError
 
 _TIMEOUT_S = 10
 """Time limit for a scheduler to answer, and for the first worker."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from tussle.engines import Engine
 from tussle.errors import TussleError
 from tussle.scenario import PlannedRun
-from tussle.sweep.task import TASK_S, Failure, Outcome, Task, execute
+from tussle.workers.pool import ExecutorLostError
+from tussle.workers.task import TASK_S, Failure, Outcome, Task, execute
 
 _EXECUTOR_LOST = (
     "a worker process of the executor ended unexpectedly: it was killed, perhaps for lack of memory (fewer "
@@ -18,10 +19,6 @@ _EXECUTOR_LOST = (
 
 _GLANCE_S = 0.2
 """Interval of checks for Ctrl-C."""
-
-
-class ExecutorLostError(BrokenExecutor):
-    """An executor that is lost, with the reason in a sentence."""
 
 
 class TaskLostError(Exception):

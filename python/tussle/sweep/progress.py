@@ -10,7 +10,7 @@ from rich.progress import ProgressColumn as RichColumn
 from rich.text import Text
 
 from tussle.errors import plural
-from tussle.sweep.costs import Cost, added
+from tussle.workers.costs import Cost, added
 
 
 @runtime_checkable

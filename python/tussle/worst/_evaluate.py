@@ -16,7 +16,7 @@ from tussle.dataset import Dataset
 from tussle.engines import Engine, engine
 from tussle.errors import TussleError
 from tussle.sweep import SweepSettings, sweep
-from tussle.sweep.costs import Cost
+from tussle.workers.costs import Cost
 from tussle.worst._journal import Found, append_journal, read_journal
 from tussle.worst._problem import Pair, Problem
 from tussle.worst._space import Settings

@@ -8,17 +8,19 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
 from typing import Any, TypeAlias
 
-from tussle.sweep.dispatch import ExecutorLostError
-
 _END_S = 5.0
 """Time allowed for a worker to end once its connection is closed."""
+
+
+class ExecutorLostError(BrokenExecutor):
+    """An executor that is lost, with the reason in a sentence."""
 
 
 class Inline(Executor):

@@ -13,7 +13,7 @@ import polars as pl
 from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES, Table
 from tussle.engines import Engine
 from tussle.errors import TussleError
-from tussle.sweep.costs import Cost, added, costs_of
+from tussle.workers.costs import Cost, added, costs_of
 
 Tables: TypeAlias = Mapping[str, pl.DataFrame]
 """Tables of one run, as an engine returns them."""
