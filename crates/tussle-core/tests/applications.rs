@@ -1,7 +1,5 @@
 //! Goodput and delay of application-limited flows, compared with theory.
 
-mod common;
-
 use std::ops::Range;
 
 use tussle_core::run::application::{ApplicationSpec, ChunksSpec, OnOffSpec, RateSpec, RequestsSpec};
@@ -10,8 +8,8 @@ use tussle_core::table::Values;
 use tussle_core::util::distribution::Distribution;
 use tussle_core::{Outcome, Run};
 
-use common::network::{MSS_BYTES, NS_PER_MS, NS_PER_S, element, flow, run, simulate};
-use common::tables::{counts, labels, maybe_quantities, quantities};
+use crate::common::network::{MSS_BYTES, NS_PER_MS, NS_PER_S, element, flow, run, simulate};
+use crate::common::tables::{counts, labels, maybe_quantities, quantities};
 
 /// A dumbbell of 10 Mbit/s, with 10 ms in each direction and a queue of 50 packets on the forward path.
 fn dumbbell(flows: Vec<FlowSpec>, steady_ns: Range<u64>) -> Run {

@@ -1,16 +1,14 @@
 //! Behaviour of algorithms that react to delay, to marks or to the delivery rate, compared with their papers.
 
-mod common;
-
 use tussle_core::net::path::{ElementKind, LinkSpec};
 use tussle_core::net::queue::{CodelSpec, QueueSpec, RedSpec, ThresholdSpec};
 use tussle_core::run::{FlowSpec, Sampling};
 use tussle_core::{Outcome, Run};
 
-use common::network::{
+use crate::common::network::{
     Dumbbell, NS_PER_MS, NS_PER_S, delay, element, flow, loss, run, simulate, synchronised,
 };
-use common::tables::{counts, maybe_quantities, quantities};
+use crate::common::tables::{counts, maybe_quantities, quantities};
 
 /// Start of the steady interval of a run with samples, in s.
 const STEADY_FROM_S: u64 = 1;

@@ -1,14 +1,12 @@
 //! Behaviour of loss-based algorithms, compared with their papers.
 
-mod common;
-
 use std::collections::BTreeMap;
 
 use tussle_core::Outcome;
 use tussle_core::run::{FlowSpec, Sampling};
 
-use common::network::{Dumbbell, MSS_BYTES, NS_PER_MS, NS_PER_S, delay, flow, loss, run, simulate};
-use common::tables::{counts, labels, maybe_quantities, quantities};
+use crate::common::network::{Dumbbell, MSS_BYTES, NS_PER_MS, NS_PER_S, delay, flow, loss, run, simulate};
+use crate::common::tables::{counts, labels, maybe_quantities, quantities};
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a test are far below 2^53")]
 fn ratio(part: u64, whole: u64) -> f64 {

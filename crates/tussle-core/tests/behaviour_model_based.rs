@@ -1,11 +1,9 @@
 //! Behaviour of model-based algorithms on one bottleneck, with bounds derived from their papers.
 
-mod common;
-
 use serde_json::{Value, json};
 use tussle_core::{Outcome, Run, Simulation};
 
-use common::tables::{last_of_link, numbers};
+use crate::common::tables::{last_of_link, numbers};
 
 /// BDP of 50 Mbit/s and 40 ms, in packets of 1500 bytes.
 const BDP_PACKETS: f64 = 166.7;

@@ -1,16 +1,14 @@
 //! Behaviour of queue disciplines, compared with their RFCs and papers.
 
-mod common;
-
 use serde_json::{Value, json};
 use tussle_core::Outcome;
 use tussle_core::net::path::{ElementKind, LinkSpec};
 use tussle_core::net::queue::{Limits, QueueSpec};
 use tussle_core::run::{FlowSpec, Sampling};
 
-use common::network::{NS_PER_MS, NS_PER_S, delay, element, flow, run, simulate};
-use common::queues::queue_named;
-use common::tables::{counts, maybe_quantities, quantities};
+use crate::common::network::{NS_PER_MS, NS_PER_S, delay, element, flow, run, simulate};
+use crate::common::queues::queue_named;
+use crate::common::tables::{counts, maybe_quantities, quantities};
 
 /// A link, and the steady interval of a run over it.
 #[derive(Clone, Copy, Debug)]

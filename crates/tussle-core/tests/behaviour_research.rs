@@ -1,11 +1,9 @@
 //! Behaviour of research algorithms on one bottleneck, with bounds derived from their papers.
 
-mod common;
-
 use serde_json::{Value, json};
 use tussle_core::{Outcome, Run, Simulation};
 
-use common::tables::{last_of_link, numbers};
+use crate::common::tables::{last_of_link, numbers};
 
 /// A bottleneck for packets of 1500 bytes, and the measured interval.
 #[derive(Clone, Copy)]

@@ -1,7 +1,5 @@
 //! Invalid input is refused with a message, or has a harmless effect: the simulator never panics.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
@@ -10,7 +8,7 @@ use serde_json::Value;
 use tussle_core::script::{Script, play};
 use tussle_core::{Run, Simulation};
 
-use common::random::run;
+use crate::common::random::run;
 
 /// Number of events, enough for flows to open and to have losses.
 const EVENTS: u64 = 3_000;

@@ -1,13 +1,11 @@
 //! Memory of a run, counted by the allocator, and hence deterministic.
 
-mod common;
-
 use allocation_counter::measure;
 use tussle_core::run::FlowSpec;
 use tussle_core::{Progress, Run, Simulation};
 
-use common::network::{Dumbbell, MSS_BYTES, NS_PER_MS, NS_PER_S, flow, loss};
-use common::tables::counts;
+use crate::common::network::{Dumbbell, MSS_BYTES, NS_PER_MS, NS_PER_S, flow, loss};
+use crate::common::tables::counts;
 
 /// Upper bounds of the memory per packet in flight and per flow.
 const MAX_PACKET_BYTES: u64 = 100;

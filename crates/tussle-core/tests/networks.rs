@@ -1,7 +1,5 @@
 //! Invariants of every run over every network, valid or not.
 
-mod common;
-
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -10,9 +8,9 @@ use tussle_core::run::{FlowSpec, Sampling};
 use tussle_core::table::Table;
 use tussle_core::{Outcome, QueueLog, Run, Simulation};
 
-use common::network::{NS_PER_MS, NS_PER_S, PACKET_BYTES, element, synchronised};
-use common::random::{clean_run, outcome, outcome_of, run};
-use common::tables::{counts, labels, maybe_quantities, quantities};
+use crate::common::network::{NS_PER_MS, NS_PER_S, PACKET_BYTES, element, synchronised};
+use crate::common::random::{clean_run, outcome, outcome_of, run};
+use crate::common::tables::{counts, labels, maybe_quantities, quantities};
 
 /// Indices of rows by link or flow, in the order of the table.
 fn rows_by<K: Ord>(keys: Vec<K>) -> BTreeMap<K, Vec<usize>> {

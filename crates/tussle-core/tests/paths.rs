@@ -1,7 +1,5 @@
 //! Properties of every path, and queueing delays compared with theory.
 
-mod common;
-
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
@@ -13,8 +11,8 @@ use tussle_core::net::path::{Element, ElementKind, JitterSpec, LinkSpec, Order, 
 use tussle_core::net::queue::{FifoSpec, QueueSpec};
 use tussle_core::util::rng::Rng;
 
-use common::network::{NS_PER_S, PACKET_BYTES};
-use common::random::element_kind;
+use crate::common::network::{NS_PER_S, PACKET_BYTES};
+use crate::common::random::element_kind;
 
 /// Number of events that no path of these tests reaches with its hundreds of packets.
 const MAX_EVENTS: u32 = 100_000;

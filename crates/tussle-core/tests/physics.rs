@@ -1,14 +1,12 @@
 //! Behaviour of flows, compared with theory.
 
-mod common;
-
 use tussle_core::Outcome;
 use tussle_core::run::FlowSpec;
 
-use common::network::{
+use crate::common::network::{
     Dumbbell, MSS_BYTES, NS_PER_MS, NS_PER_S, PACKET_BYTES, delay, flow, loss, run, simulate,
 };
-use common::tables::{counts, jain, maybe_quantities, quantities};
+use crate::common::tables::{counts, jain, maybe_quantities, quantities};
 
 /// Rate in bit/s and RTT in ms of the path in the speed benchmark.
 const BENCH: (u64, u64) = (200_000_000, 100);

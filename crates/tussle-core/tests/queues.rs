@@ -1,7 +1,5 @@
 //! Properties of every queue discipline in the registry, for random sequences of packets.
 
-mod common;
-
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -9,7 +7,7 @@ use tussle_core::Time;
 use tussle_core::net::packet::{Ecn, Kind, Packet};
 use tussle_core::net::queue::{Backlog, Limits, Queue, QueueContext, REGISTRY};
 
-use common::queues::queue_named;
+use crate::common::queues::queue_named;
 
 /// Number of flows; packets of flows with odd numbers are ECN-capable.
 const FLOWS: u32 = 6;

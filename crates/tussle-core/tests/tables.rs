@@ -5,8 +5,6 @@
 //! asserted in addition. Clocks are synchronised, because with random timestamp offsets LP mostly behaves
 //! like Reno.
 
-mod common;
-
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -15,8 +13,8 @@ use tussle_core::cc::REGISTRY;
 use tussle_core::net::packet::HEADER_BYTES;
 use tussle_core::run::FlowSpec;
 
-use common::network::{Dumbbell, MSS_BYTES, NS_PER_S, flow, simulate, synchronised};
-use common::tables::{counts, quantities};
+use crate::common::network::{Dumbbell, MSS_BYTES, NS_PER_S, flow, simulate, synchronised};
+use crate::common::tables::{counts, quantities};
 
 const RATE_BIT_PER_S: u64 = 20_000_000;
 const RTT_MS: u64 = 40;

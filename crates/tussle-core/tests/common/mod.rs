@@ -1,5 +1,4 @@
 //! Construction of runs, and access to tables, for tests.
-#![allow(dead_code, reason = "each test binary compiles this module and uses its own part of it")]
 
 pub(crate) mod network;
 pub(crate) mod queues;

@@ -38,11 +38,6 @@ impl Dumbbell {
         (self.rate_bit_per_s * self.rtt_ms / 1000 + bits / 2) / bits
     }
 
-    /// Rate of the link, in packets/s.
-    pub(crate) fn packets_per_s(self) -> u64 {
-        self.rate_bit_per_s / (8 * PACKET_BYTES)
-    }
-
     /// The elements: `bottleneck` on the forward path, and a reverse path without a rate limit.
     fn elements(self) -> Vec<ElementSpec> {
         let half_ns = self.rtt_ms * NS_PER_MS / 2;
