@@ -126,10 +126,18 @@ RUSTFMT := rustfmt --edition 2024 $(foreach folder,cc cc/* net/path net/queue,$(
 
 .PHONY: lint
 lint: setup  ## Check format, lints, types, layers, spelling, words, and that reference and pages are up to date
+	@# Those for Python use one core.
+	@$(MAKE) --no-print-directory -j2 lint-rust lint-python
+
+.PHONY: lint-rust
+lint-rust:  ## The part of `make lint` for Rust
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	$(RUSTFMT) --check
-	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	+cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+
+.PHONY: lint-python
+lint-python:  ## The part of `make lint` for Python and for texts
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/basedpyright

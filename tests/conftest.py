@@ -60,7 +60,11 @@ SLOW = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark slow tests: those in `SLOW`, and those that boot a kernel."""
+    """Mark slow tests: those in `SLOW`, and those that boot a kernel; pages of the documentation come first.
+
+    Near the end, such long tests would leave the other workers idle.
+    """
+    items.sort(key=lambda item: item.path.stem != "test_docs")
     for item in items:
         if item.path.stem in SLOW or "kernel" in getattr(item, "fixturenames", ()):
             item.add_marker("slow")
