@@ -22,8 +22,11 @@ from tussle.own_algorithms import files_sha256
 from tussle.sweep.dispatch import TaskLostError
 from tussle.workers.pool import ExecutorLostError
 
-_TIMEOUT_S = 10
-"""Time limit for a scheduler to answer, and for the first worker."""
+_TIMEOUT_S = 30
+"""Time limit for a scheduler to write its file and to answer, and for the first worker.
+
+A busy host may take ten seconds to start Python.
+"""
 _GLANCE_S = 0.1
 _WITHOUT_WORKERS_S = 600
 """Time limit for the next worker after all were lost: batch systems restart jobs."""
