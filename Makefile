@@ -126,7 +126,7 @@ RUSTFMT := rustfmt --edition 2024 $(foreach folder,cc cc/* net/path net/queue,$(
 
 .PHONY: lint
 lint: setup  ## Check format, lints, types, layers, spelling, words, and that reference and pages are up to date
-	@# Those for Python use one core.
+	@# The lints for Python use one core.
 	@$(MAKE) --no-print-directory -j2 lint-rust lint-python
 
 .PHONY: lint-rust

@@ -6,7 +6,7 @@ from pathlib import Path
 import platformdirs
 
 
-def cache_folder() -> Path:
+def cache_root() -> Path:
     """Return the folder of $TUSSLE_CACHE, else Tussle's folder in the user's cache."""
     chosen = os.environ.get("TUSSLE_CACHE")
     return Path(chosen).absolute() if chosen else platformdirs.user_cache_path("tussle")

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from tussle.cache import cache_folder, keep
+from tussle.cache import cache_root, keep
 from tussle.errors import TussleError
 
 _CONSTANTS = (bool, int, float, str, bytes, type(None))
@@ -57,7 +57,7 @@ def reference_of(cls: type) -> str:
     if file and Path(file).suffix == ".py" and Path(file).is_file():
         return f"{_from_here(Path(file))}:{cls.__name__}"
     text = _ClassSource(cls).text()
-    written = cache_folder() / "algorithms" / _digest(text) / f"{cls.__name__.lower()}.py"
+    written = cache_root() / "algorithms" / _digest(text) / f"{cls.__name__.lower()}.py"
     if not written.is_file():
         try:
             keep(written, text.encode())

@@ -15,7 +15,7 @@ from typing import Any
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tussle.cache import cache_folder, keep
+from tussle.cache import cache_root, keep
 from tussle.dataset.files import write_whole
 from tussle.errors import TussleError, argument, shown, unknown
 from tussle.figures._figure import Chart
@@ -36,7 +36,7 @@ def library() -> str:
 
     Putting it together takes more than a second, so that it is kept in the cache.
     """
-    kept = cache_folder() / f"vega-{version('vl-convert-python')}.js.gz"
+    kept = cache_root() / f"vega-{version('vl-convert-python')}.js.gz"
     # A file that was cut off or changed does not unpack; an empty one unpacks to nothing.
     with suppress(OSError, EOFError, zlib.error):
         if script := gzip.decompress(kept.read_bytes()).decode():

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tussle.cache import cache_folder as _whole_cache
+from tussle.cache import cache_root
 from tussle.errors import TussleError, unknown
 
 DEFAULT_NAME = "linux-6.1"
@@ -55,7 +55,7 @@ class Kernel:
 
 def cache_folder() -> Path:
     """Return the folder of kernels in the cache."""
-    return _whole_cache() / "kernel"
+    return cache_root() / "kernel"
 
 
 def folder_of(name: str) -> Path:

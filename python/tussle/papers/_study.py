@@ -207,7 +207,7 @@ class Study(Strict):
 
 @cache
 def _scenario(file: Path) -> Scenario:
-    """Read a scenario once; its points are checked each time that it is read."""
+    """Return the scenario of a file, which is read and checked once."""
     return Scenario.load(file)
 
 
