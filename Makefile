@@ -23,14 +23,17 @@ help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: .venv/.tools  ## Check what is needed, then install it and the command into .venv
-	@# Each build ends with steps on one core.
+setup: .venv/.checked  ## Check what is needed, then install it and the command into .venv
+	@# pip uses one core, and each build ends with steps on one.
 	@$(MAKE) --no-print-directory -j2 .venv/.built $(DRIVER) $(IN_A_PAGE)
 
-# Tools and libraries, as pyproject.toml declares them.
-.venv/.tools: pyproject.toml tools/prerequisites.sh
+.venv/.checked: tools/prerequisites.sh
 	@PYTHON=$(PYTHON) tools/prerequisites.sh
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@touch $@
+
+# Tools and libraries, as pyproject.toml declares them.
+.venv/.tools: pyproject.toml .venv/.checked
 	$(BIN)/python tools/requirements.py > .venv/requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r .venv/requirements.txt
 	@touch $@
@@ -82,11 +85,19 @@ KERNEL_OR_SKIP := { [ "$$TUSSLE_REQUIRE_KERNEL" != 1 ] && echo "make test: tests
 
 .PHONY: test
 test: lint  ## Set up, lint, build kernels, run all tests, and say at the end what was skipped
+	@# Unpacking Linux uses one core, and so do the last steps of a build.
+	@$(MAKE) --no-print-directory -j2 test-kernels test-rust
+	$(PYTEST)
+
+.PHONY: test-kernels
+test-kernels:  ## The part of `make test` that builds kernels
 	if [ -e /usr/src/$(SECOND_SOURCE).tar.xz ]; then $(BIN)/tussle kernel build --source $(SECOND_SOURCE); else false; fi || \
 	$(KERNEL_OR_SKIP)
 	$(BIN)/tussle kernel build || $(KERNEL_OR_SKIP)
+
+.PHONY: test-rust
+test-rust:  ## The part of `make test` for Rust
 	$(SAME_CASES) cargo test --workspace --locked --quiet
-	$(PYTEST)
 
 # A failure is about the change at hand: the property tests try the same random cases every time.
 SAME_CASES := PROPTEST_RNG_SEED=1
@@ -100,7 +111,7 @@ properties: setup  ## Run the property tests with random cases of their own, ROU
 	done
 
 .PHONY: check
-check: .venv/.tools  ## The short form of `make test`, in three minutes: format, lints, quick tests
+check: .venv/.checked  ## The short form of `make test`, in three minutes: format, lints, quick tests
 	@# The build ends with a step on one core.
 	@$(MAKE) --no-print-directory -j2 check-rust check-python
 

@@ -183,14 +183,19 @@ def test_a_search_does_not_resume_another_one(planted):
 
 
 def test_a_search_with_a_damaged_identity_begins_anew(planted):
-    found(planted / "whole")
-    for number, damage in enumerate((b"", b"\x00" * 9, b"\xff", b"[]", b"{", b"[" * 100_000)):
-        folder = planted / f"out-{number}"
-        stopped = partial_of(folder)
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    stopped = partial_of(planted / "out")
+    for damage in (b"", b"\x00" * 9, b"\xff", b"[]", b"{", b"[" * 100_000):
         append_journal(stopped, {"a scenario": Found([0.5], 1, 0.1)})
         (stopped / "search.json").write_bytes(damage)
-        found(folder)
-        assert content(folder) == content(planted / "whole"), damage[:9]
+        with pytest.raises(KeyboardInterrupt):
+            search(request(48), planted / "out", Execution(workers=1, advance=interrupt))
+        assert read_journal(stopped) == {}, damage[:9]
+    found(planted / "out")
+    found(planted / "whole")
+    assert content(planted / "out") == content(planted / "whole")
 
 
 def test_a_journal_is_read_up_to_its_first_damaged_line(tmp_path):
