@@ -214,6 +214,10 @@ kernel-changes: setup  ## Run pairs on the kernels of KERNELS (two hours), and w
 	--profile $(profile) $(KERNEL_TIMES_$(profile)) -o results/kernels-$(profile);)
 	$(BIN)/python tools/kernels_page.py $(KERNEL_PROFILES:%=results/kernels-%)
 
+.PHONY: token-bucket
+token-bucket: setup  ## Run the study linux-variants over the token bucket of its time (10 minutes), and write docs/explanation/token-bucket.md
+	$(BIN)/python tools/token_bucket.py results/token-bucket
+
 # Zig links with the libraries of an older Linux, so that the wheel works on any of the last ten years.
 WHEEL := --zig --compatibility manylinux2014
 

@@ -1,0 +1,75 @@
+"""The page on token buckets agrees with its data file, and its conclusions follow from it."""
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+import polars as pl
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def page(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    return importlib.import_module("token_bucket")
+
+
+def test_the_tables_of_the_page_equal_the_data_file(page: ModuleType):
+    text = page.PAGE.read_text("utf-8")
+    assert page.filled(text) == text
+
+
+def test_every_experiment_has_a_flow_of_each_variant_of_the_study(page: ModuleType):
+    for experiment in page.EXPERIMENTS:
+        rows = page.of(experiment)
+        assert rows.height == rows["algorithm"].n_unique() == 13
+        assert rows["printed_mbit_per_s"].null_count() == 0
+
+
+def ours(page: ModuleType, place: int) -> pl.Series:
+    return page.of(page.EXPERIMENTS[place])["goodput_mbit_per_s"]
+
+
+def test_other_pages_state_the_same_ranges(page: ModuleType):
+    texts = [
+        " ".join((ROOT / name).read_text("utf-8").split())
+        for name in ("docs/explanation/published-studies.md", "docs/papers/linux-variants.md")
+    ]
+    for experiment in (page.EXPERIMENTS[2], page.EXPERIMENTS[5]):
+        rows = page.of(experiment)
+        ours, printed = (rows[f"{column}_mbit_per_s"].sort() for column in ("goodput", "printed"))
+        for goodputs in (ours, printed):
+            least, most = (goodputs.item(place) for place in (0, -1))
+            digits = 2 if most < 3 else 3
+            said = f"{least:.{digits}g} to {most:.{digits}g}"
+            assert all(said in text for text in texts), said
+
+
+def test_cut_segments_fill_the_link_for_eleven_of_thirteen_variants(page: ModuleType):
+    assert (ours(page, 0) > 95).sum() == 11
+
+
+def test_dropped_segments_give_the_numbers_of_table_4_with_and_without_autosizing(page: ModuleType):
+    with_autosizing, without = page.EXPERIMENTS[1:3]
+    assert f"{page.median_ratio(without) - 1:.0%}" == "9%"
+    assert f"{page.median_ratio(with_autosizing) - 1:.0%}" == "12%"
+    rows = page.of(without)
+    ratios = (rows["goodput_mbit_per_s"] / rows["printed_mbit_per_s"]).round(2)
+    assert ratios.is_between(0.67, 1.5).all()
+
+
+def test_at_500_mbit_per_s_autosizing_decides(page: ModuleType):
+    with_autosizing, without = page.EXPERIMENTS[4:6]
+    assert f"{1 - page.median_ratio(without):.0%}" == "10%"
+    assert f"{page.median_ratio(with_autosizing):.0f}" == "35"
+    assert ours(page, 4).sort().item(0) > ours(page, 5).sort().item(-1)
+
+
+def test_yeah_and_scalable_are_equal_and_hybla_is_last_as_in_table_4(page: ModuleType):
+    rows = page.of(page.EXPERIMENTS[2])
+    for column in ("goodput_mbit_per_s", "printed_mbit_per_s"):
+        of = dict(rows.select("algorithm", column).iter_rows())
+        assert of["yeah"] == of["scalable"]
+        assert min(of, key=lambda name: of[name]) == "hybla"
