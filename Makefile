@@ -23,17 +23,14 @@ help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: .venv/.checked  ## Check what is needed, then install it and the command into .venv
-	@# pip uses one core, and each build ends with steps on one.
+setup: .venv/.tools  ## Check what is needed, then install it and the command into .venv
+	@# Each build ends with steps on one core.
 	@$(MAKE) --no-print-directory -j2 .venv/.built $(DRIVER) $(IN_A_PAGE)
 
-.venv/.checked: tools/prerequisites.sh
+# Tools and libraries, as pyproject.toml declares them.
+.venv/.tools: pyproject.toml tools/prerequisites.sh
 	@PYTHON=$(PYTHON) tools/prerequisites.sh
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@touch $@
-
-# Tools and libraries, as pyproject.toml declares them.
-.venv/.tools: pyproject.toml .venv/.checked
 	$(BIN)/python tools/requirements.py > .venv/requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r .venv/requirements.txt
 	@touch $@
@@ -111,7 +108,7 @@ properties: setup  ## Run the property tests with random cases of their own, ROU
 	done
 
 .PHONY: check
-check: .venv/.checked  ## The short form of `make test`, in three minutes: format, lints, quick tests
+check: .venv/.tools  ## The short form of `make test`, in three minutes: format, lints, quick tests
 	@# The build ends with a step on one core.
 	@$(MAKE) --no-print-directory -j2 check-rust check-python
 
@@ -224,6 +221,8 @@ WHEEL := --zig --compatibility manylinux2014
 .PHONY: wheel
 wheel: setup  ## Build a wheel for any Linux and any Python from 3.11, and a source distribution, into dist
 	rm -rf dist
+	$(BIN)/python tools/requirements.py wheel > .venv/compiler.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r .venv/compiler.txt
 	VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/$(BIN):$$PATH" tools/build-wheel.sh dist $(WHEEL)
 	$(BIN)/maturin sdist --out dist
 

@@ -5,6 +5,9 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
+# Several workers share the cores, and tables of tests are small. Polars reads this when it is imported.
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
 import pytest
 from hypothesis import HealthCheck, settings
 

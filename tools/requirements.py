@@ -1,8 +1,21 @@
-"""Print what pyproject.toml asks for, extras and development tools included, one requirement a line."""
+"""Print what pyproject.toml asks for, one requirement a line.
 
+`python tools/requirements.py`: all but the compiler that only wheels need, which has 20 000 files.
+`python tools/requirements.py EXTRA`: what an extra asks for.
+"""
+
+import sys
 import tomllib
 from pathlib import Path
 
+_LARGE = "wheel"
+
 project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
-extras = project["optional-dependencies"].values()
-print(*project["dependencies"], *(each for extra in extras for each in extra), sep="\n")
+extras = project["optional-dependencies"]
+if len(sys.argv) > 1:
+    wanted = extras[sys.argv[1]]
+else:
+    wanted = project["dependencies"] + [
+        each for name, extra in extras.items() if name != _LARGE for each in extra
+    ]
+print(*wanted, sep="\n")

@@ -183,6 +183,8 @@ class Scenario(Table):
     def with_settings(self, settings: Mapping[str, Any]) -> Self:
         """Return this scenario with other values at some keys, checked together."""
         expect("settings", settings, Mapping, 'values by their keys, like {"path.rate": "50 Mbit/s"}')
+        if not settings:
+            return self
         return type(self).from_dict(with_settings(self.to_dict(), settings))
 
     def axes(self) -> dict[str, tuple[Any, ...]]:
