@@ -7,10 +7,12 @@ Without a folder the tables are written from the CSV files that there are.
 import csv
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import marked_tables
 import tussle
+from marked_tables import table
 from tussle.compare import REAL, Question, along, threshold
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -19,7 +21,6 @@ PAGE = ROOT / "docs" / "explanation" / "kernels.md"
 MATTERS = "goodput=5%"
 """Relative change of a median below which a change is not counted, even if significant."""
 
-_MEASURED = re.compile(r"<!-- measured: (?P<name>[\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
 _AXIS = re.compile(r"flows\.(?P<flow>\d)\.algorithm = (?P<algorithm>\w+)")
 _COLUMNS: Sequence[str] = (
     "kernel",
@@ -100,7 +101,7 @@ def one_change(experiment: str) -> str:
         )
         for row in read(experiment)
     ]
-    return _table(("kernel", "change", *flows.values()), lines)
+    return table(("kernel", "change", *flows.values()), lines)
 
 
 def longer() -> str:
@@ -114,7 +115,7 @@ def longer() -> str:
         )
         for row in read("longer")
     ]
-    return _table(("runs", "order", "Reno, from 6.1 to 6.12, Mbit/s", "95 % interval"), lines)
+    return table(("runs", "order", "Reno, from 6.1 to 6.12, Mbit/s", "95 % interval"), lines)
 
 
 def overview() -> str:
@@ -135,7 +136,7 @@ def overview() -> str:
                     "-" if largest is None else f"{_flow(largest)}: {_part(largest):.0%}",
                 )
             )
-    return _table(("profile", "kernels", "results", "changed", "the largest change"), lines)
+    return table(("profile", "kernels", "results", "changed", "the largest change"), lines)
 
 
 def changes(profile: str) -> str:
@@ -154,7 +155,7 @@ def changes(profile: str) -> str:
     if not lines:
         return "No result changed."
     header = ("kernels", "flow", "before, Mbit/s", "after, Mbit/s", "95 % interval of the change")
-    return _table(header, lines)
+    return table(header, lines)
 
 
 def filled(text: str) -> str:
@@ -162,11 +163,7 @@ def filled(text: str) -> str:
     tables = {"overview": overview} | {name: lambda name=name: changes(name) for name in profiles()}
     tables |= {name: lambda name=name: one_change(name) for name in _ONE_CHANGE}
     tables |= {"longer": longer}
-
-    def replaced(block: re.Match[str]) -> str:
-        return f"<!-- measured: {block['name']} -->\n\n{tables[block['name']]()}\n\n<!-- end -->"
-
-    return _MEASURED.sub(replaced, text)
+    return marked_tables.filled(text, tables)
 
 
 def _part(row: Row) -> float:
@@ -182,11 +179,6 @@ def _flow(row: Row) -> str:
 
 def _mbit(number: str) -> str:
     return f"{float(number):.3g}"
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [header, ("---",) * len(header), *rows]
-    return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Print what pyproject.toml asks for, one requirement a line.
 
-`python tools/requirements.py`: all but the compiler that only wheels need, which has 20 000 files.
+`python tools/requirements.py`: dependencies and extras, but for `wheel`, whose compiler has 20 000 files.
 `python tools/requirements.py EXTRA`: what an extra asks for.
 """
 

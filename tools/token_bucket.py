@@ -5,7 +5,6 @@ time, and runs a flow of each variant on it, in DIR. Without a folder the tables
 """
 
 import csv
-import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,10 @@ from pathlib import Path
 
 import polars as pl
 
+import marked_tables
 import tussle
+from marked_tables import table
+from tussle.kernel.patches import Edit
 from tussle.papers import Study
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,16 +38,16 @@ algorithm = [{variants}]
 """
 """The hosts have no random offsets of timestamps, and the first window of Linux before 2.6.39."""
 
-WHOLE_SEGMENTS = ("net/core/dev.c", "if (netif_needs_gso(skb, features)) {", "if (0) {")
+WHOLE_SEGMENTS = Edit("net/core/dev.c", "if (netif_needs_gso(skb, features)) {", "if (0) {")
 """Devices do not cut segments into packets, as if each were a network card with TSO."""
-DROPPED = (
+DROPPED = Edit(
     "net/sched/sch_tbf.c",
     "\t\tif (skb_is_gso(skb) &&\n\t\t    skb_gso_validate_mac_len(skb, q->max_size))\n"
     "\t\t\treturn tbf_segment(skb, sch, to_free);\n",
     "",
 )
 """The token bucket drops what is larger than its burst, instead of cutting it into packets."""
-NO_AUTOSIZING = (
+NO_AUTOSIZING = Edit(
     "net/ipv4/tcp_ipv4.c",
     "sysctl_tcp_min_tso_segs = 2;",
     "sysctl_tcp_min_tso_segs = 255;",
@@ -53,9 +55,11 @@ NO_AUTOSIZING = (
 """Segments are as large as the window allows, whatever the rate of the flow, as before Linux 3.12."""
 
 
-def burst_of(size_bytes: int) -> tuple[str, str, str]:
+def burst_of(size_bytes: int) -> Edit:
     """Return the edit that gives every token bucket a burst."""
-    return ("net/sched/sch_tbf.c", "max_size = nla_get_u32(tb[TCA_TBF_BURST]);", f"max_size = {size_bytes};")
+    return Edit(
+        "net/sched/sch_tbf.c", "max_size = nla_get_u32(tb[TCA_TBF_BURST]);", f"max_size = {size_bytes};"
+    )
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,8 @@ class Experiment:
     rate_mbit_per_s: int
 
     @property
-    def edits(self) -> Iterator[tuple[str, str, str]]:
-        """The changes of the source."""
+    def edits(self) -> Iterator[Edit]:
+        """The edits of Linux's source."""
         if not self.autosizing:
             yield NO_AUTOSIZING
         if self.burst_bytes:
@@ -82,13 +86,18 @@ class Experiment:
         return f"bucket-{self.burst_bytes or 'cuts'}-{sizes}"
 
 
+CUTS = Experiment(burst_bytes=0, autosizing=False, rate_mbit_per_s=100)
+TABLE_4_AUTOSIZED = Experiment(burst_bytes=1540, autosizing=True, rate_mbit_per_s=100)
+TABLE_4 = Experiment(burst_bytes=1540, autosizing=False, rate_mbit_per_s=100)
+TABLE_5_AUTOSIZED = Experiment(burst_bytes=10240, autosizing=True, rate_mbit_per_s=500)
+TABLE_5 = Experiment(burst_bytes=10240, autosizing=False, rate_mbit_per_s=500)
 EXPERIMENTS: Sequence[Experiment] = (
-    Experiment(burst_bytes=0, autosizing=False, rate_mbit_per_s=100),
-    Experiment(burst_bytes=1540, autosizing=True, rate_mbit_per_s=100),
-    Experiment(burst_bytes=1540, autosizing=False, rate_mbit_per_s=100),
+    CUTS,
+    TABLE_4_AUTOSIZED,
+    TABLE_4,
     Experiment(burst_bytes=5120, autosizing=False, rate_mbit_per_s=500),
-    Experiment(burst_bytes=10240, autosizing=True, rate_mbit_per_s=500),
-    Experiment(burst_bytes=10240, autosizing=False, rate_mbit_per_s=500),
+    TABLE_5_AUTOSIZED,
+    TABLE_5,
 )
 PRINTED = {100: ("Table 4", "throughput_as_printed"), 500: ("Table 5", "during_mbit_per_s")}
 """Table of the study and its column, by the rate of the link."""
@@ -118,16 +127,20 @@ def run(experiment: Experiment, folder: Path) -> Iterator[dict[str, object]]:
 
 
 def _build(experiment: Experiment, tree: Path) -> None:
-    """Build the kernel of an experiment from the source in `tree`, which is unpacked there if need be."""
+    """Build the kernel of an experiment from Linux's source, which is unpacked anew into `tree`."""
+    if not TARBALL.exists():
+        raise SystemExit(f"there is no {TARBALL}; `apt-get install linux-source-6.1` installs it")
     tree.mkdir(parents=True, exist_ok=True)
     unpack = ["tar", "xf", TARBALL, "-C", tree, "--strip-components", "1"]
     subprocess.run(unpack, check=True)  # noqa: S603
-    for name, find, replace in experiment.edits:
-        file = tree / name
+    for edit in experiment.edits:
+        file = tree / edit.file
         text = file.read_text("utf-8")
-        if text.count(find) != 1:
-            raise SystemExit(f"{name} of {TARBALL} does not have {find!r} once; adapt {__file__}")
-        file.write_text(text.replace(find, replace), "utf-8")
+        if text.count(edit.find) != edit.times:
+            raise SystemExit(
+                f"{edit.file} of {TARBALL} has another text than {edit.find!r}; adapt {__file__}"
+            )
+        file.write_text(text.replace(edit.find, edit.replace), "utf-8")
     _tussle("kernel", "build", "--source", tree, "--name", experiment.kernel)
 
 
@@ -185,36 +198,25 @@ def overview() -> str:
             )
         )
     ours = ("link", "token bucket", "autosizing", "goodput, Mbit/s")
-    return _table((*ours, "printed", "median ratio", "rank correlation"), lines)
+    return table((*ours, "printed", "median ratio", "rank correlation"), lines)
 
 
 def variants() -> str:
     """Tabulate the two experiments that are nearest to print, by variant."""
     nearest = [
         each.select("algorithm", "goodput_mbit_per_s", "printed_mbit_per_s").rows()
-        for each in (of(EXPERIMENTS[2]), of(EXPERIMENTS[5]))
+        for each in (of(TABLE_4), of(TABLE_5))
     ]
     lines = [
         (name, f"{printed:.3f}", f"{ours:.3f}", f"{printed_5:.2f}", f"{ours_5:.2f}")
         for (name, ours, printed), (_, ours_5, printed_5) in zip(*nearest, strict=True)
     ]
-    return _table(("variant", "Table 4", "burst of 1540 B", "Table 5, during", "burst of 10 240 B"), lines)
+    return table(("variant", "Table 4", "burst of 1540 B", "Table 5, during", "burst of 10 240 B"), lines)
 
 
 def filled(text: str) -> str:
     """Return the page with the tables between its marks replaced."""
-    tables = {"overview": overview, "variants": variants}
-    return re.sub(
-        r"<!-- measured: ([\w-]+) -->\n.*?<!-- end -->",
-        lambda block: f"<!-- measured: {block[1]} -->\n\n{tables[block[1]]()}\n\n<!-- end -->",
-        text,
-        flags=re.DOTALL,
-    )
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ("---",) * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return marked_tables.filled(text, {"overview": overview, "variants": variants})
 
 
 def main() -> None:
