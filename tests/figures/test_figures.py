@@ -2,6 +2,7 @@
 
 import errno
 import re
+from contextlib import suppress
 from dataclasses import replace
 from io import StringIO
 from itertools import product
@@ -81,6 +82,31 @@ def quantitative_titles(spec: object) -> list[str]:
     if spec.get("type") == "quantitative" and title and spec.get("axis", {}) is not None:
         found.append(title if isinstance(title, str) else " ".join(title))
     return found
+
+
+OWN = sweep([{"flows.0.algorithm": each, "flows.1.algorithm": each} for each in THIRTEEN[:4]])
+"""Pairs of one algorithm each, as from `count = 2`."""
+UNUSUAL = {
+    "pairs of one algorithm each": OWN,
+    "one pair": matrix(["reno"]),
+    "one algorithm over an axis": varied("path.rtt"),
+    "nothing delivered": replace(
+        OWN, flows=OWN.flows.with_columns(steady_delivered_bytes=0, goodput_bit_per_s=0.0, delivered_bytes=0)
+    ),
+    "no series": without_series(OWN),
+}
+
+
+@pytest.mark.parametrize("data", UNUSUAL.values(), ids=list(UNUSUAL))
+@pytest.mark.parametrize("name", REGISTRY)
+def test_a_figure_is_drawn_or_refused_without_another_error(name: str, data: PlausibleDataset):
+    with suppress(TussleError):
+        assert draw(name, data).to_dict()
+
+
+def test_the_graph_of_groups_needs_pairs_of_different_algorithms():
+    with pytest.raises(TussleError, match="needs pairs of 3 algorithms"):
+        draw("groups", OWN)
 
 
 def test_every_file_is_a_figure_of_the_same_name():

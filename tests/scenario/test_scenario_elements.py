@@ -163,7 +163,7 @@ def test_a_list_in_an_element_is_an_axis():
     assert len(made.runs()) == 4
 
 
-def test_a_radio_link_inherits_unset_errors_from_its_profile():
+def test_a_radio_link_has_the_errors_that_are_given_in_that_direction_alone():
     arq = {"block_error": "10 %", "block": "320 B", "attempts": 4, "retry_delay": "8 ms"}
     forward, reverse = directions(scenario(path__arq=arq, path__changes=[{"at": "1 s", "rate": "1 Mbit/s"}]))
     assert {key: forward[0][key] for key in ("kind", "block_error", "block_bytes", "attempts")} == {
@@ -175,6 +175,21 @@ def test_a_radio_link_inherits_unset_errors_from_its_profile():
     assert (forward[0]["retry_delay_ns"], forward[0]["overhead_ns"]) == (8 * MS, 0)
     assert forward[0]["changes"]
     assert reverse[0]["kind"] == "link"
+
+
+def test_a_radio_link_takes_the_settings_that_are_not_given_from_its_profile():
+    path = {"profile": "hsdpa", "arq": {"attempts": 3}, "reverse": {"arq": {"block_error": "12 %"}}}
+    (forward, *_), (reverse, *_) = directions(scenario(path=path))
+    keys = ("block_error", "block_bytes", "attempts", "retry_delay_ns")
+    assert [forward[key] for key in keys] == [0.1, 400, 3, 10 * MS]
+    assert [reverse[key] for key in keys] == [0.12, 86, 4, 10 * MS]
+
+
+def test_wifi_takes_the_settings_that_are_not_given_from_its_profile():
+    path = {"profile": "wifi-80211g", "wifi": {"stations": 0}, "reverse": {"wifi": {"fading_db": 0}}}
+    (forward, *_), (reverse, *_) = directions(scenario(path=path))
+    keys = ("stations", "signal_dbm", "fading_db")
+    assert [[each[key] for key in keys] for each in (forward, reverse)] == [[0, -76, 2], [4, -76, 0]]
 
 
 def test_wifi_has_stations_and_a_signal_and_the_path_rate_as_its_highest_rate():

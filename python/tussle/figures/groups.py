@@ -30,9 +30,12 @@ def draw(tables: Tables, view: View) -> Chart:
     cells = cell_table(tables)
     if view.point is not None:
         raise TussleError(f"the graph of groups shows all pairs; leave out {argument('point')}")
-    if cells["first"].n_unique() < _LEAST_NODES:
+    networks = [
+        part for part in cells.partition_by("slice", maintain_order=True) if not _mixed(part).is_empty()
+    ]
+    if not networks or cells["first"].n_unique() < _LEAST_NODES:
         raise TussleError(f"a graph of groups needs pairs of {_LEAST_NODES} algorithms or more")
-    graphs = [_graph(part) for part in cells.partition_by("slice", maintain_order=True)]
+    graphs = [_graph(part) for part in networks]
     chart = graphs[0] if len(graphs) == 1 else alt.concat(*graphs, columns=2)
     groups = REGISTRY["groups"].compute(tables)
     least = percent(THRESHOLD)
@@ -49,6 +52,11 @@ def _largest(groups: pl.DataFrame) -> str:
     """Name the first of the largest groups, if it has more than one algorithm."""
     first = groups.sort("size", descending=True, maintain_order=True).row(0, named=True)
     return f"the largest group: {first['algorithms']}" if first["size"] > 1 else "no two share fairly"
+
+
+def _mixed(cells: pl.DataFrame) -> pl.DataFrame:
+    """Keep the pairs of two different algorithms."""
+    return cells.filter(pl.col("first") != pl.col("second"))
 
 
 def _graph(cells: pl.DataFrame) -> alt.LayerChart:
@@ -87,7 +95,7 @@ def _graph(cells: pl.DataFrame) -> alt.LayerChart:
 
 def _nodes(cells: pl.DataFrame) -> pl.DataFrame:
     """Place the algorithms on a circle in the order of their mean shares, so that edges are short."""
-    mixed = cells.filter(pl.col("first") != pl.col("second"))
+    mixed = _mixed(cells)
     shares = pl.concat(
         [
             mixed.select(pl.col("first").alias("algorithm"), "share"),
@@ -119,8 +127,9 @@ def _edges(cells: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
     verdict = pl.coalesce("verdict_both_orders", "verdict")
     places = nodes.select("algorithm", "x", "y")
     return (
-        cells.with_columns(verdict.alias("verdict"))
-        .filter(pl.col("first") != pl.col("second"), pl.col("verdict").is_in([YES, DEPENDS, UNCLEAR]))
+        _mixed(cells)
+        .with_columns(verdict.alias("verdict"))
+        .filter(pl.col("verdict").is_in([YES, DEPENDS, UNCLEAR]))
         .with_columns(pair=pl.concat_list("first", "second").list.sort())
         .unique(["pair"], keep="first", maintain_order=True)
         .join(places, left_on="first", right_on="algorithm")

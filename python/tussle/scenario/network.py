@@ -44,7 +44,7 @@ def complete_path(path: Path) -> Path:
 
     The RTT, and both the rate and the trace, stay `None` if neither the path nor a profile gives them.
     """
-    given = path.model_dump(by_alias=True, exclude_none=True)
+    given = path.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
     profile = profiles()[path.profile].path if isinstance(path.profile, str) else {}
     forward = _over(_over(_DEFAULTS, _under(profile, given)), given)
     of_reverse = forward["reverse"]
