@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from tussle.papers._content import (
     STUDY_HOSTS,
@@ -20,6 +21,8 @@ _MOST_NAMED = 3
 _MOST_TABLES = 3
 _CHANGES = 0.2
 """Difference of rank correlation from which a sweep is worth a sentence."""
+_NEARER = 0.5
+"""Part of a table's median difference up to which a value of a sweep is worth a sentence."""
 
 
 def came_out(content: Content) -> list[str]:
@@ -29,6 +32,7 @@ def came_out(content: Content) -> list[str]:
         *_with_its_hosts(content),
         *_between_engines(content),
         *_tables(content),
+        *_nearest(content),
         *_decisive(content),
         *_contradicted(content),
         *_not_confirmed(content),
@@ -85,6 +89,38 @@ def _agreement(shown: TableShown, found: Score) -> str:
     if shown.table.verdict and found.verdicts and found.verdicts.kappa is not None:
         words.append(f"Cohen's κ {two_digits(found.verdicts.kappa)}")
     return ", ".join(words)
+
+
+class _Nearer(NamedTuple):
+    """A table's median difference from print at a value of a sweep."""
+
+    off: float
+    ratio: float
+    """The difference over that of the study's own parts."""
+    table: str
+    words: str
+
+
+def _nearest(content: Content) -> Iterator[str]:
+    """Name the values of what the study does not give that bring tables much nearer to print."""
+    best = [
+        min(found)
+        for shown in content.tables
+        if (found := [each for sweep in content.sweeps for each in _nearer(content, sweep, shown)])
+    ]
+    for each in sorted(best, key=lambda each: each.ratio)[:_MOST_TABLES]:
+        yield f"{each.table} comes nearest to print {each.words}."
+
+
+def _nearer(content: Content, sweep: SweepShown, shown: TableShown) -> Iterator[_Nearer]:
+    usual = shown.scores[sweep.engine].median_difference
+    setting = f"in the part `{sweep.part}` with `{content.study.parts[sweep.part].sweeps}`"
+    for value, table, found in sweep.table:
+        off = found.median_difference
+        if table == shown.table.name and off is not None and usual and off <= _NEARER * usual:
+            change = f"a median difference of {100 * off:.0f} % instead of {100 * usual:.0f} %"
+            words = f"{setting} = {value}: {change}, on {_where(content, sweep.engine)}"
+            yield _Nearer(off, off / usual, table, words)
 
 
 def _decisive(content: Content) -> Iterator[str]:
