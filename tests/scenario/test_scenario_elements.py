@@ -179,17 +179,29 @@ def test_a_radio_link_has_the_errors_that_are_given_in_that_direction_alone():
 
 def test_a_radio_link_takes_the_settings_that_are_not_given_from_its_profile():
     path = {"profile": "hsdpa", "arq": {"attempts": 3}, "reverse": {"arq": {"block_error": "12 %"}}}
-    (forward, *_), (reverse, *_) = directions(scenario(path=path))
+    made = scenario(path=path)
+    (forward, *_), (reverse, *_) = directions(made)
     keys = ("block_error", "block_bytes", "attempts", "retry_delay_ns")
     assert [forward[key] for key in keys] == [0.1, 400, 3, 10 * MS]
     assert [reverse[key] for key in keys] == [0.12, 86, 4, 10 * MS]
+    assert directions(Scenario.from_dict(made.to_dict())) == directions(made)
 
 
 def test_wifi_takes_the_settings_that_are_not_given_from_its_profile():
     path = {"profile": "wifi-80211g", "wifi": {"stations": 0}, "reverse": {"wifi": {"fading_db": 0}}}
-    (forward, *_), (reverse, *_) = directions(scenario(path=path))
+    made = scenario(path=path)
+    (forward, *_), (reverse, *_) = directions(made)
     keys = ("stations", "signal_dbm", "fading_db")
     assert [[each[key] for key in keys] for each in (forward, reverse)] == [[0, -76, 2], [4, -76, 0]]
+    assert directions(Scenario.from_dict(made.to_dict())) == directions(made)
+
+
+@pytest.mark.parametrize("kind", ["arq", "wifi"])
+def test_a_medium_may_have_no_settings(kind: str):
+    made = scenario(path__rate="20 Mbit/s", **{f"path__{kind}": {}})
+    (forward, *_), _ = directions(made)
+    assert forward["kind"] == kind
+    assert directions(Scenario.from_dict(made.to_dict())) == directions(made)
 
 
 def test_wifi_has_stations_and_a_signal_and_the_path_rate_as_its_highest_rate():

@@ -21,6 +21,12 @@ HEADER_BYTES = 52
 """IPv4 and TCP with timestamps: the headers of a full packet."""
 _DEFAULTS = {"loss": "0 %", "queue": QUEUE_DEFAULTS, "reverse": {"loss": "0 %"}}
 
+_MEDIA = {
+    "arq": {"block_error": "0 %", "attempts": 1, "retry_delay": "0 s", "overhead": "0 s"},
+    "wifi": {"stations": 0, "signal_dbm": -50, "fading_db": 0},
+}
+"""Settings of a radio link and of WiFi that neither the path nor its profile gives."""
+
 _LEAST_WIFI_BIT_PER_S = 6_000_000
 
 Element = dict[str, Any]
@@ -44,7 +50,7 @@ def complete_path(path: Path) -> Path:
 
     The RTT, and both the rate and the trace, stay `None` if neither the path nor a profile gives them.
     """
-    given = path.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
+    given = path.model_dump(by_alias=True, exclude_none=True)
     profile = profiles()[path.profile].path if isinstance(path.profile, str) else {}
     forward = _over(_over(_DEFAULTS, _under(profile, given)), given)
     of_reverse = forward["reverse"]
@@ -55,6 +61,7 @@ def complete_path(path: Path) -> Path:
     reverse = _over(_under(inherited, of_reverse), of_reverse)
     for direction in (forward, reverse):
         direction["queue"] = completed(direction["queue"])
+        direction |= {name: _MEDIA[name] | direction[name] for name in _MEDIA.keys() & direction.keys()}
     return Path.model_validate({**forward, "changes": changes, "reverse": reverse})
 
 

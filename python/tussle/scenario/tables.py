@@ -6,7 +6,7 @@ the fields is the order of the axes.
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from tussle.scenario.application_kinds import ApplicationTable
 from tussle.scenario.element_kinds import ElementTable
@@ -43,33 +43,45 @@ from tussle.scenario.queue_kinds import QUEUES, QueueTable
 from tussle.scenario.table import Table
 
 
+def _never_empty(key: str, value: object) -> BeforeValidator:
+    """Give an empty table this setting, so that a file with the table has it, too."""
+    return BeforeValidator(lambda table: {key: value} if table == {} else table)
+
+
 class Arq(Table):
     """Errors of a radio link at the bottleneck. The link retransmits damaged blocks and delivers in order."""
 
-    block_error: Axis[Fraction] = "0 %"
-    """The probability that a transmission of a block is damaged."""
+    block_error: Axis[Fraction] | None = None
+    """The probability that a transmission of a block is damaged. Default: the profile's, or 0 %."""
     block: Axis[Size] | None = None
-    """The size of a block. Default: each packet is one block."""
-    attempts: Axis[Attempts] = 1
+    """The size of a block. Default: the profile's, or each packet is one block."""
+    attempts: Axis[Attempts] | None = None
     """The largest number of transmissions of a block. After the last one its packet is lost. Each
-    transmission takes its time at the path's rate."""
-    retry_delay: Axis[Delay] = "0 s"
-    """The time from a damaged transmission to the retransmission of the block. Packets behind it wait."""
-    overhead: Axis[Delay] = "0 s"
-    """The time that each transmission takes in addition to that of its bits."""
+    transmission takes its time at the path's rate. Default: the profile's, or 1."""
+    retry_delay: Axis[Delay] | None = None
+    """The time from a damaged transmission to the retransmission of the block. Packets behind it wait.
+    Default: the profile's, or none."""
+    overhead: Axis[Delay] | None = None
+    """The time that each transmission takes in addition to that of its bits. Default: the profile's, or
+    none."""
 
 
 class Wifi(Table):
     """A WiFi bottleneck (802.11g): stations on the medium, and the signal. `rate` is the highest rate."""
 
-    stations: Axis[Stations] = 0
-    """The number of other stations. Each always has a full packet to send at 54 Mbit/s."""
-    signal_dbm: Axis[Signal] = -50
+    stations: Axis[Stations] | None = None
+    """The number of other stations. Each always has a full packet to send at 54 Mbit/s. Default: the
+    profile's, or 0."""
+    signal_dbm: Axis[Signal] | None = None
     """The mean received signal. It decides the highest rate: 54 Mbit/s from -65 dBm, 18 from -77, 6 from
-    -82."""
-    fading_db: Axis[Fading] = 0
+    -82. Default: the profile's, or -50 dBm."""
+    fading_db: Axis[Fading] | None = None
     """The standard deviation of the signal, which changes at random every 100 ms. The rate follows 100 ms
-    later."""
+    later. Default: the profile's, or 0."""
+
+
+_ArqTable = Annotated[Arq, _never_empty("block_error", "0 %")]
+_WifiTable = Annotated[Wifi, _never_empty("stations", 0)]
 
 
 class Reverse(Table):
@@ -81,9 +93,9 @@ class Reverse(Table):
     """A recording of the bottleneck, instead of a rate. Default: that of the forward path."""
     loss: Axis[Fraction] | None = None
     """The fraction of packets that are lost at random. Default: 0."""
-    arq: Arq | None = None
+    arq: _ArqTable | None = None
     """The errors of a radio link. Default: none."""
-    wifi: Wifi | None = None
+    wifi: _WifiTable | None = None
     """The medium, if the bottleneck is WiFi (802.11g). Default: none."""
     elements: tuple[ElementTable, ...] | None = None
     """The elements of the reverse path. Default: the profile's."""
@@ -141,9 +153,9 @@ class Path(Table):
     unless a profile gives it."""
     loss: Axis[Fraction] | None = None
     """The fraction of packets that are lost at random before the bottleneck, independently. Default: 0."""
-    arq: Arq | None = None
+    arq: _ArqTable | None = None
     """The errors of a radio link at the bottleneck. Default: the profile's, or none."""
-    wifi: Wifi | None = None
+    wifi: _WifiTable | None = None
     """The medium, if the bottleneck is WiFi (802.11g). Default: the profile's, or none."""
     queue: QueueTable = QUEUES.empty()
     """The queue at the bottleneck."""
