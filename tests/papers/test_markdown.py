@@ -51,6 +51,8 @@ def test_a_page_has_its_conclusions_tables_and_figures(files: dict[str, str]):
     # Published: Vegas first 9, Reno second 94.
     assert re.search(r"\| vegas, reno \| 9 \| [\d.]+‡ \([+-]\d+ %\) \| 94 \| [\d.]+‡ \([+-]\d+ %\) \|", page)
     assert "| Vegas has the smallest mean share | paper, section V | holds | holds ‡ |" in page
+    window = study.parts["window"].about.rstrip(".")
+    assert f"### Simulator: {window} ‡" in page
     assert "‡: from a scenario that options changed" in page
     command = "`tussle paper lan-pairs --quick --algorithms vegas,reno --part matrix,window`"
     assert command in " ".join(page.split())

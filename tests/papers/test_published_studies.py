@@ -245,7 +245,7 @@ def test_the_background_and_twice_the_main_flow_are_what_the_testbeds_page_says(
 def of_testbed(heading: str, row: str) -> tuple[str, str]:
     """Rank correlation and median difference in a row of the table below a heading of the testbed's page."""
     page = TESTBED.with_suffix(".md").read_text("utf-8")
-    [section] = re.findall(rf"^### {re.escape(heading)}\n(.*?)(?=^##)", page, re.MULTILINE | re.DOTALL)
+    [section] = re.findall(rf"^### {re.escape(heading)}(?: †)?\n(.*?)(?=^##)", page, re.MULTILINE | re.DOTALL)
     lines = [[cell.strip() for cell in line.split("|")] for line in section.splitlines() if line[:1] == "|"]
     header = lines[0]
     found = next(line for line in lines if line[1] == row)
