@@ -251,7 +251,7 @@ suites-on-linux: setup  ## Test Linux's algorithms, or ALGORITHMS=A,B, on Linux 
 	$(BIN)/python tools/suite_pages.py rfc9743 results/suites/rfc9743-linux --engine kernel $(addprefix --only ,$(ALGORITHMS))
 
 .PHONY: papers
-papers: setup  ## Run the published studies again (ten hours on two cores, resumable); HTML into results/paper-STUDY, Markdown into docs/papers
+papers: setup  ## Run the published studies again (half a day on two cores, resumable); HTML into results/paper-STUDY, Markdown into docs/papers
 	set -e; $(foreach study,$(STUDIES) $(TODAY),$(BIN)/tussle paper $(study) -o results/paper-$(study);)
 	set -e; $(foreach study,$(STUDIES),\
 	$(BIN)/tussle paper $(study) --study-hosts -o results/paper-$(study);)

@@ -22,12 +22,14 @@ class _Cost(NamedTuple):
     """Time for each packet at its hosts."""
     crossing_s: float
     """Time for each link that a packet crosses. Other elements cost little."""
+    reading_s: float
+    """Time for each packet if the receive window is limited, so that the application reads at once."""
     start_s: float
     simulated_s: float
     """Time for each simulated second, with or without packets, for samples of queues and flows."""
 
 
-_COSTS = {"sim": _Cost(70e-9, 45e-9, 0.005, 0.0), "kernel": _Cost(1e-6, 3e-6, 0.5, 0.007)}
+_COSTS = {"sim": _Cost(70e-9, 45e-9, 0.0, 0.005, 0.0), "kernel": _Cost(1e-6, 3e-6, 30e-6, 0.5, 0.007)}
 
 
 Size = Literal["full", "quick"]
@@ -97,9 +99,16 @@ def estimate_s(runs: Iterable[PlannedRun], engine: str) -> float:
     return sum(
         cost.start_s
         + each.run["duration_ns"] / 1e9 * cost.simulated_s
-        + _packets(each.run) * (cost.packet_s + _crossings(each.run) * cost.crossing_s)
+        + _packets(each.run) * _packet_s(each.run, cost)
         for each in runs
     )
+
+
+def _packet_s(run: Mapping[str, Any], cost: _Cost) -> float:
+    hosts = [run["hosts"] | flow.get("receiver", {}) for flow in run["flows"]]
+    is_limited = any("rmem" in host for host in hosts)
+    is_limited |= any(flow["receive_window_bytes"] is not None for flow in run["flows"])
+    return cost.packet_s + _crossings(run) * cost.crossing_s + is_limited * cost.reading_s
 
 
 def _packets(run: Mapping[str, Any]) -> float:
@@ -108,7 +117,16 @@ def _packets(run: Mapping[str, Any]) -> float:
     rates = [element.get("rate_bit_per_s", 0) for element in run["elements"] if element["name"] == BOTTLENECK]
     carried = max(rates, default=0) * duration_s / _PACKET_BITS
     written = sum(flow.get("bytes") or math.inf for flow in run["flows"]) * 8 / _PACKET_BITS
-    return min(carried, written)
+    allowed = sum(_window_bit_per_s(run, flow) for flow in run["flows"]) * duration_s / _PACKET_BITS
+    return min(carried, written, allowed)
+
+
+def _window_bit_per_s(run: Mapping[str, Any], flow: Mapping[str, Any]) -> float:
+    """Return the highest rate that a receive window allows on an empty path."""
+    delays_ns = {element["name"]: element.get("delay_ns", 0) for element in run["elements"]}
+    rtt_ns = sum(delays_ns[name] for name in (*flow["forward"], *flow["reverse"]))
+    window_bytes = flow["receive_window_bytes"]
+    return window_bytes * 8e9 / rtt_ns if window_bytes is not None and rtt_ns else math.inf
 
 
 def _crossings(run: Mapping[str, Any]) -> int:
