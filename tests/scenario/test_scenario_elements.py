@@ -201,7 +201,12 @@ def test_a_medium_may_have_no_settings(kind: str):
     made = scenario(path__rate="20 Mbit/s", **{f"path__{kind}": {}})
     (forward, *_), _ = directions(made)
     assert forward["kind"] == kind
-    assert directions(Scenario.from_dict(made.to_dict())) == directions(made)
+    assert Scenario.from_dict(made.to_dict()) == made
+
+
+def test_a_medium_without_settings_takes_all_of_them_from_its_profile():
+    path = {"profile": "wifi-80211g"}
+    assert directions(scenario(path=path | {"wifi": {}})) == directions(scenario(path=path))
 
 
 def test_wifi_has_stations_and_a_signal_and_the_path_rate_as_its_highest_rate():

@@ -105,10 +105,13 @@ def estimate_s(runs: Iterable[PlannedRun], engine: str) -> float:
 
 
 def _packet_s(run: Mapping[str, Any], cost: _Cost) -> float:
-    hosts = [run["hosts"] | flow.get("receiver", {}) for flow in run["flows"]]
-    is_limited = any("rmem" in host for host in hosts)
-    is_limited |= any(flow["receive_window_bytes"] is not None for flow in run["flows"])
-    return cost.packet_s + _crossings(run) * cost.crossing_s + is_limited * cost.reading_s
+    carried_s = cost.packet_s + _crossings(run) * cost.crossing_s
+    is_limited = any(_has_a_limited_window(run, flow) for flow in run["flows"])
+    return carried_s + cost.reading_s if is_limited else carried_s
+
+
+def _has_a_limited_window(run: Mapping[str, Any], flow: Mapping[str, Any]) -> bool:
+    return flow["receive_window_bytes"] is not None or "rmem" in flow.get("receiver", run["hosts"])
 
 
 def _packets(run: Mapping[str, Any]) -> float:

@@ -6,7 +6,7 @@ the fields is the order of the axes.
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from tussle.scenario.application_kinds import ApplicationTable
 from tussle.scenario.element_kinds import ElementTable
@@ -43,11 +43,6 @@ from tussle.scenario.queue_kinds import QUEUES, QueueTable
 from tussle.scenario.table import Table
 
 
-def _never_empty(key: str, value: object) -> BeforeValidator:
-    """Give an empty table this setting, so that a file with the table has it, too."""
-    return BeforeValidator(lambda table: {key: value} if table == {} else table)
-
-
 class Arq(Table):
     """Errors of a radio link at the bottleneck. The link retransmits damaged blocks and delivers in order."""
 
@@ -80,10 +75,6 @@ class Wifi(Table):
     later. Default: the profile's, or 0."""
 
 
-_ArqTable = Annotated[Arq, _never_empty("block_error", "0 %")]
-_WifiTable = Annotated[Wifi, _never_empty("stations", 0)]
-
-
 class Reverse(Table):
     """The reverse path. By default it equals the forward path, without its loss and elements."""
 
@@ -93,9 +84,9 @@ class Reverse(Table):
     """A recording of the bottleneck, instead of a rate. Default: that of the forward path."""
     loss: Axis[Fraction] | None = None
     """The fraction of packets that are lost at random. Default: 0."""
-    arq: _ArqTable | None = None
+    arq: Arq | None = None
     """The errors of a radio link. Default: none."""
-    wifi: _WifiTable | None = None
+    wifi: Wifi | None = None
     """The medium, if the bottleneck is WiFi (802.11g). Default: none."""
     elements: tuple[ElementTable, ...] | None = None
     """The elements of the reverse path. Default: the profile's."""
@@ -153,9 +144,9 @@ class Path(Table):
     unless a profile gives it."""
     loss: Axis[Fraction] | None = None
     """The fraction of packets that are lost at random before the bottleneck, independently. Default: 0."""
-    arq: _ArqTable | None = None
+    arq: Arq | None = None
     """The errors of a radio link at the bottleneck. Default: the profile's, or none."""
-    wifi: _WifiTable | None = None
+    wifi: Wifi | None = None
     """The medium, if the bottleneck is WiFi (802.11g). Default: the profile's, or none."""
     queue: QueueTable = QUEUES.empty()
     """The queue at the bottleneck."""

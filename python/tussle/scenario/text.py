@@ -80,9 +80,14 @@ def _with_value(at: Any, keys: list[str], value: Any) -> Any:
     return {**table, key: _with_value(table.get(key), rest, value)}
 
 
+_MEDIA = ("arq", "wifi")
+"""Tables that are there or not, whatever they contain: an empty one is a medium with its defaults."""
+
+
 def without_empty_tables(tables: dict[str, Any]) -> dict[str, Any]:
-    """Return the tables without empty ones."""
-    return {key: kept for key, value in tables.items() if (kept := _pruned(value)) != {}}
+    """Return the tables without those that are empty and say nothing."""
+    pruned = {key: _pruned(value) for key, value in tables.items()}
+    return {key: value for key, value in pruned.items() if value != {} or key in _MEDIA}
 
 
 def _pruned(value: Any) -> Any:
