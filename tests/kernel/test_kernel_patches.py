@@ -80,6 +80,7 @@ def test_each_patch_has_edits_and_the_digest_of_its_file():
         "hosts",
         "process_id",
         "sndbuf",
+        "thread_pointer",
         "xstate",
     ]
     for patch in patches():

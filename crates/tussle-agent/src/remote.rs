@@ -17,6 +17,7 @@ use tussle_core::{Histogram, Run};
 
 use crate::algorithms;
 use crate::execute::clock::{Clock, monotonic_ns, realtime_ns};
+use crate::execute::observer::OBSERVATION_NS;
 use crate::execute::rows::{Event, Events, Sample, Samples, Window};
 use crate::execute::timeline::Instants;
 use crate::execute::traffic::{self, Receiver, Sender, TOKEN_BYTES, Token};
@@ -256,7 +257,7 @@ impl PreparedRun {
         }
         environment.be_punctual()?;
         let (mut samples, mut events) = (Samples::default(), Events::default());
-        for at_ns in Instants::of(&self.run, std::iter::empty()) {
+        for at_ns in Instants::of(&self.run, OBSERVATION_NS, std::iter::empty()) {
             clock.sleep_until(at_ns)?;
             environment.note_slip(at_ns, clock)?;
             self.observe(at_ns, &mut samples, &mut events)?;

@@ -5,7 +5,7 @@ pub(crate) mod clock;
 pub(crate) mod counters;
 mod driver;
 mod links;
-mod observer;
+pub(crate) mod observer;
 mod offloads;
 mod qdiscs;
 pub(crate) mod rows;

@@ -24,6 +24,8 @@ use crate::network::Network;
 use crate::tcp_info::{TcpInfo, state_name};
 use crate::validity;
 
+/// Longest interval between two observations of queues, from which the mean backlog is computed, and of sockets.
+pub(crate) const OBSERVATION_NS: u64 = 10_000_000;
 /// Interval between checks, after the end of the run, whether the network is empty.
 const DRAIN_NS: u64 = 10_000_000;
 /// Longest interval between two readings of the trace, so that its buffer does not overflow.
@@ -146,6 +148,12 @@ impl<'a> Observer<'a> {
             link_rows: Links::default(),
             events: Events::default(),
         })
+    }
+
+    /// Longest interval between two observations. Only queue disciplines and sockets have to be seen often: the
+    /// simulator's elements and the trace count by themselves.
+    pub(crate) fn interval_ns(&self) -> u64 {
+        if self.queues.is_empty() && self.trace.is_some() { TRACE_NS } else { OBSERVATION_NS }
     }
 
     /// Reads all counters, sockets and the trace, and adds the rows of this instant.

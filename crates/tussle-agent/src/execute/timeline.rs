@@ -14,9 +14,6 @@ use super::traffic::{self, Flow};
 use super::{Environment, Execution};
 use crate::network::Network;
 
-/// Longest interval between two observations of the queues, from which the mean backlog is computed.
-const OBSERVATION_NS: u64 = 10_000_000;
-
 /// Executes the run over its network.
 pub(crate) fn run(
     run: &Run,
@@ -32,7 +29,7 @@ pub(crate) fn run(
     traffic::start(&flows, clock);
     environment.be_punctual()?;
     let changes = network.changes(run).map_err(|problem| anyhow!("changes of a link: {problem}"))?;
-    for at_ns in Instants::of(run, changes.keys().copied()) {
+    for at_ns in Instants::of(run, observer.interval_ns(), changes.keys().copied()) {
         // All counters are zero at the start. Observing them then would delay flows that start.
         if at_ns > 0 {
             clock.sleep_until(at_ns)?;
@@ -73,8 +70,8 @@ pub(crate) struct Instants {
 }
 
 impl Instants {
-    /// Instants of a run, and of changes of its links.
-    pub(crate) fn of(run: &Run, changes: impl Iterator<Item = u64>) -> Instants {
+    /// Instants of a run that is observed at least once in `interval_ns`, and of changes of its links.
+    pub(crate) fn of(run: &Run, interval_ns: u64, changes: impl Iterator<Item = u64>) -> Instants {
         let stops = run.flows.iter().filter_map(|flow| flow.stop_ns);
         let mut fixed: Vec<_> =
             stops.chain(changes).chain([run.steady.from_ns, run.steady.to_ns, run.duration_ns]).collect();
@@ -85,7 +82,7 @@ impl Instants {
         };
         Instants {
             fixed,
-            periods: sampling.into_iter().chain([OBSERVATION_NS]).collect(),
+            periods: sampling.into_iter().chain([interval_ns]).collect(),
             end: run.duration_ns,
             last: None,
         }
@@ -124,7 +121,7 @@ mod tests {
         }))
         .unwrap();
         let instants: Vec<_> =
-            Instants::of(&run, [31_000_000].into_iter()).map(|ns| ns / 1_000_000).collect();
+            Instants::of(&run, 10_000_000, [31_000_000].into_iter()).map(|ns| ns / 1_000_000).collect();
         assert_eq!(instants, [0, 10, 12, 20, 25, 30, 31, 40]);
     }
 }

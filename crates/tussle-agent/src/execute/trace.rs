@@ -4,11 +4,13 @@
 //! Documentation/trace/ring-buffer-design.rst and the `format` and `header_page` files.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, PipeReader, PipeWriter, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, SpliceFFlags, fcntl, splice};
 
 use crate::network::PORT;
 
@@ -16,6 +18,8 @@ const FOLDER: &str = "/sys/kernel/tracing";
 /// Size of the trace's buffer, in KiB, for the time between two readings.
 const BUFFER_KIB: u32 = 16 * 1024;
 const PAGE_BYTES: usize = 4096;
+/// Number of pages that are read at once, as many as a pipe holds without privileges.
+const PAGES: usize = 256;
 /// Size of a page's header: time of the first record, and number of bytes that follow.
 const PAGE_HEADER_BYTES: usize = 16;
 /// Flag in the number of bytes of a page: records were lost before this page.
@@ -55,8 +59,11 @@ pub(crate) struct Traced {
 /// An open trace.
 #[derive(Debug)]
 pub(crate) struct Trace {
-    pipe: File,
-    page: Vec<u8>,
+    file: File,
+    /// Pipe through which full pages come, many at a time: reading the file gives one, and a system call costs more than
+    /// an ACK.
+    full: (PipeReader, PipeWriter),
+    pages: Vec<u8>,
     probe: ProbeFormat,
     state: StateFormat,
 }
@@ -102,28 +109,48 @@ impl Trace {
             write(&format!("events/tcp/{tracepoint}/filter"), &format!("dport == {PORT}"))?;
             write(&format!("events/tcp/{tracepoint}/enable"), "1")?;
         }
-        let pipe = File::options()
+        let file = File::options()
             .read(true)
             .custom_flags(libc::O_NONBLOCK)
             .open(PathBuf::from(FOLDER).join("per_cpu/cpu0/trace_pipe_raw"))
             .context("the trace")?;
-        Ok(Trace { pipe, page: vec![0; PAGE_BYTES], probe, state })
+        let full = std::io::pipe().context("a pipe for the trace")?;
+        let pages = vec![0; PAGES * PAGE_BYTES];
+        fcntl(&full.1, FcntlArg::F_SETPIPE_SZ(i32::try_from(pages.len())?))
+            .context("a pipe for the trace")?;
+        Ok(Trace { file, full, pages, probe, state })
     }
 
     /// Passes every record since the last reading to `visit`.
     pub(crate) fn read(&mut self, visit: &mut dyn FnMut(Traced)) -> anyhow::Result<()> {
-        loop {
-            match self.pipe.read(&mut self.page) {
-                Ok(0) => return Ok(()),
-                Ok(length) => for_each_event(&self.page[..length], &mut |monotonic_ns, bytes| {
-                    if let Some((flow, record)) = self.record(bytes) {
-                        visit(Traced { monotonic_ns, flow, record });
-                    }
-                })?,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(error) => return Err(error).context("reading the trace"),
-            }
+        while self.read_full_pages(visit)? == PAGES {}
+        match self.file.read(&mut self.pages[..PAGE_BYTES]) {
+            Ok(length) => self.visit_page(&self.pages[..length], visit),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+            Err(error) => Err(error).context("reading the trace"),
         }
+    }
+
+    /// Passes the records of at most [`PAGES`] full pages to `visit`; returns the number of pages.
+    fn read_full_pages(&mut self, visit: &mut dyn FnMut(Traced)) -> anyhow::Result<usize> {
+        let (from, into) = &mut self.full;
+        let length = match splice(&self.file, None, &*into, None, self.pages.len(), SpliceFFlags::empty()) {
+            Err(Errno::EAGAIN) => 0,
+            other => other.context("reading the trace")?,
+        };
+        from.read_exact(&mut self.pages[..length]).context("reading the trace")?;
+        for page in self.pages[..length].chunks_exact(PAGE_BYTES) {
+            self.visit_page(page, visit)?;
+        }
+        Ok(length / PAGE_BYTES)
+    }
+
+    fn visit_page(&self, page: &[u8], visit: &mut dyn FnMut(Traced)) -> anyhow::Result<()> {
+        for_each_event(page, &mut |monotonic_ns, bytes| {
+            if let Some((flow, record)) = self.record(bytes) {
+                visit(Traced { monotonic_ns, flow, record });
+            }
+        })
     }
 
     fn record(&self, bytes: &[u8]) -> Option<(usize, Record)> {

@@ -579,7 +579,16 @@ fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
             sys::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, lowat)?;
             current = Some(lowat);
         }
-        match socket::recv(socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_TRUNC) {
+        let left =
+            usize::try_from(message_end - received).map_or(buffer.len(), |left| left.min(buffer.len()));
+        // A reader that is woken for each packet remains in the kernel; the first packet is seen alone where the window
+        // may have to be limited again.
+        let flags = if lowat_bytes == 1 && window_bytes.is_none() {
+            MsgFlags::MSG_WAITALL
+        } else {
+            MsgFlags::empty()
+        };
+        match socket::recv(socket.as_raw_fd(), &mut buffer[..left], MsgFlags::MSG_TRUNC | flags) {
             Ok(0) | Err(Errno::ECONNRESET | Errno::ETIMEDOUT) => return Ok(()),
             Ok(bytes) => {
                 received += bytes as u64;
