@@ -7,6 +7,7 @@ use tussle_core::Run;
 use tussle_core::Time;
 use tussle_core::net::packet::{Flags, Packet};
 use tussle_core::net::path::{Element, LinkView};
+use tussle_core::util::calendar::Calendar;
 use tussle_core::util::rng::named_seed;
 
 use super::addresses::{Direction, flow_towards};
@@ -31,7 +32,7 @@ pub struct Elements<S> {
     /// Elements by their index in the run; `None` for elements of Linux.
     of_run: Vec<Option<Crossed>>,
     /// Time at which the next packet leaves each element.
-    next: Vec<Time>,
+    next: Calendar,
     /// Steps of all flows, one after another; a packet's `hop` is its index here.
     steps: Vec<Step>,
     /// Range of the steps of each flow, on the forward path and on the reverse path.
@@ -137,7 +138,7 @@ impl<S: Slots> Elements<S> {
             of_run[index] = Some(Crossed { element, makes_copies });
         }
         Ok(Elements {
-            next: vec![Time::NEVER; of_run.len()],
+            next: Calendar::new(of_run.len()),
             of_run,
             steps: Vec::new(),
             steps_of: Vec::new(),
@@ -195,14 +196,16 @@ impl<S: Slots> Elements<S> {
 
     /// Time at which the next packet leaves an element.
     pub fn next(&self) -> Time {
-        self.next.iter().copied().min().unwrap_or(Time::NEVER)
+        self.next.first().0
     }
 
     /// Releases the packets that leave by `now`, in order of time, then of elements.
     pub fn release(&mut self, now: Time) {
-        while let Some((at, index)) = self.first()
-            && at <= now
-        {
+        loop {
+            let (at, index) = self.next.first();
+            if at > now || at == Time::NEVER {
+                break;
+            }
             self.now = self.now.max(at);
             let crossed = self.of_run[index].as_mut().expect("the element has a packet");
             let released = crossed.element.release(at, &mut self.dropped);
@@ -282,18 +285,14 @@ impl<S: Slots> Elements<S> {
 
     /// Notes what an element has changed: the time of its next packet, and the packets that it has dropped.
     fn settle(&mut self, index: usize) {
-        self.next[index] = self.of_run[index].as_ref().map_or(Time::NEVER, |crossed| crossed.element.next());
+        let next = self.of_run[index].as_ref().map_or(Time::NEVER, |crossed| crossed.element.next());
+        self.next.set(index, next);
         for packet in self.dropped.drain(..) {
             self.losses.dropped(self.now, index, &packet, self.slots.header(packet.number));
             self.slots.drop_one(packet.number);
             self.tally.dropped += 1;
             self.tally.held -= 1;
         }
-    }
-
-    /// The next element that a packet leaves, and the time.
-    fn first(&self) -> Option<(Time, usize)> {
-        self.next.iter().copied().zip(0..).min()
     }
 }
 

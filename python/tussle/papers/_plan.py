@@ -29,7 +29,7 @@ class _Cost(NamedTuple):
     """Time for each simulated second, with or without packets, for samples of queues and flows."""
 
 
-_COSTS = {"sim": _Cost(70e-9, 45e-9, 0.0, 0.005, 0.0), "kernel": _Cost(1e-6, 3e-6, 5e-6, 0.5, 0.007)}
+_COSTS = {"sim": _Cost(70e-9, 45e-9, 0.0, 0.005, 0.0), "kernel": _Cost(2e-6, 0.8e-6, 1e-6, 0.3, 0.0025)}
 
 
 Size = Literal["full", "quick"]

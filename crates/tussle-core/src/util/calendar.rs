@@ -10,7 +10,7 @@ const PLAYERS: usize = 8;
 
 /// The next event of each component.
 #[derive(Clone, Debug)]
-pub(crate) struct Calendar {
+pub struct Calendar {
     /// The tree as an array: player `p` of game `g` is the winner of game `PLAYERS * g + 1 + p`. Components
     /// are the players of the games from `leaves` on. An entry combines a time and its component in one
     /// number, so that one comparison decides.
@@ -24,7 +24,7 @@ pub(crate) struct Calendar {
 
 impl Calendar {
     /// Creates an event list for `components` components, without events.
-    pub(crate) fn new(components: usize) -> Calendar {
+    pub fn new(components: usize) -> Calendar {
         let (mut leaves, mut width) = (0, 1);
         while width * PLAYERS < components {
             leaves += width;
@@ -45,20 +45,20 @@ impl Calendar {
     }
 
     /// Latest time of an event, for a number of components.
-    pub(crate) fn last_time(components: usize) -> Time {
+    pub fn last_time(components: usize) -> Time {
         Time::from_ns((u64::MAX >> component_bits(components)) - 1)
     }
 
     /// Time and component of the first event.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "a component is an index")]
-    pub(crate) fn first(&self) -> (Time, usize) {
+    pub fn first(&self) -> (Time, usize) {
         (self.time(self.first), (self.first & !(u64::MAX << self.component_bits)) as usize)
     }
 
     /// Sets the next event of a component. An event later than [`Calendar::last_time`] never happens.
     #[inline]
-    pub(crate) fn set(&mut self, component: usize, at: Time) {
+    pub fn set(&mut self, component: usize, at: Time) {
         let never = u64::MAX >> self.component_bits;
         let mut entry = at.ns().min(never) << self.component_bits | component as u64;
         let (mut game, mut place) = (self.leaves + component / PLAYERS, component % PLAYERS);
