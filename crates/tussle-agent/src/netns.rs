@@ -1,7 +1,7 @@
 //! Runs on this host's own kernel, in real time, over namespaces that only this process sees and that end
 //! with it.
 
-use std::fs::File;
+use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
@@ -34,7 +34,7 @@ pub(crate) fn check(network: &str) -> anyhow::Result<ExitCode> {
 
 /// Executes the run in the current folder, and writes its tables there. Ends early when stdin closes.
 pub(crate) fn execute(network: &str) -> anyhow::Result<ExitCode> {
-    let run: Run = serde_json::from_reader(File::open("run.json")?).context("run.json")?;
+    let run: Run = serde_json::from_slice(&fs::read("run.json").context("run.json")?).context("run.json")?;
     // The owner holds the other end of stdin open, so that stdin closes whenever the owner ends.
     std::thread::spawn(|| {
         let mut rest = Vec::new();

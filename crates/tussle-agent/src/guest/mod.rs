@@ -4,7 +4,7 @@ mod arrivals;
 mod machine;
 mod replay;
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
@@ -72,8 +72,8 @@ fn execute() -> anyhow::Result<()> {
         arrivals::execute(Path::new(SHARE))?;
         return finish();
     }
-    let file = File::open(Path::new(SHARE).join("run.json")).context("the shared folder has no run.json")?;
-    let run: Run = serde_json::from_reader(file).context("run.json")?;
+    let run = fs::read(Path::new(SHARE).join("run.json")).context("the shared folder has no run.json")?;
+    let run: Run = serde_json::from_slice(&run).context("run.json")?;
     sys::seed_kernel(run.seed).context("seeding the kernel's rng")?;
     // The kernel passes unknown parameters on as environment variables.
     let datapath = std::env::var("network").context("the kernel has no parameter network")?;
