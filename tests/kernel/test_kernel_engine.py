@@ -178,6 +178,26 @@ def test_flows_start_at_their_times_and_share_as_in_the_simulator(
     assert max(in_simulator) > 1.2 * min(in_simulator)
 
 
+def test_a_flow_starts_on_time_at_an_instant_at_which_the_others_are_observed():
+    """Flows are observed every 100 ms, so also when this one starts."""
+    flow, record = {"algorithm": "reno", "start": "1 s"}, {"events": True}
+    [run] = runs(flow, duration="3 s", path={"queue": {"limit": "20 packets"}}, record=record)
+    first_s = [
+        number(engine(name).execute(run)["events"].filter(kind="drop")["time_s"].min())
+        for name in ("kernel", "sim")
+    ]
+    assert first_s[0] == pytest.approx(first_s[1], abs=100e-9)
+
+
+def test_a_flow_that_stops_before_it_has_a_connection_is_empty_on_both_engines():
+    """The answer to a SYN comes after 20 ms."""
+    flows = ({"algorithm": "reno", "stop": "5 ms"}, {"algorithm": "cubic", "start": "10 ms"})
+    [run] = runs(*flows, duration="2 s")
+    for name in ("kernel", "sim"):
+        empty, full = engine(name).execute(run)["flows"]["delivered_bytes"]
+        assert empty == 0 < full
+
+
 def test_a_network_of_hundreds_of_devices_carries_the_very_first_packets():
     """Linux activates at most two hundred new devices at once, and the others a second later.
 

@@ -287,6 +287,11 @@ def test_only_lp_is_repeated_for_random_timestamps(algorithm: str, timestamps: s
             'scenario, hosts.rmem: "4 KiB, 128 KiB, 2 GiB"; give a maximum of at most 2147483647 B',
         ),
         (
+            {"wmem": "4 kB, 128 KiB, 6 MiB"},
+            'scenario, hosts.wmem: "4 kB, 128 KiB, 6 MiB"; give a minimum of at least 4096 B, which Linux '
+            "wants: 4 KiB",
+        ),
+        (
             {"rmem": "4 KiB, 8 KiB, 6 MiB", "adv_win_scale": -3},
             "scenario, flows.0.rmem: its default makes a window of 1024 bytes; give one for two packets, "
             "of 1448 bytes each",

@@ -16,6 +16,8 @@ UNLIMITED = "unlimited"
 _EXAMPLE = "4 KiB, 128 KiB, 6 MiB"
 _LEAST_DEFAULT_BYTES = 8192
 """Two packets of Ethernet with their metadata, half of which may be window."""
+_LEAST_BYTES = 4096
+"""Smallest minimum that Linux takes."""
 _MOST_BYTES = 2**31 - 1
 """Linux keeps the size of a buffer in 31 bits."""
 _OF_RECEIVE_BUFFER = ("moderate_rcvbuf", "rcvbuf_tuning", "adv_win_scale")
@@ -52,6 +54,8 @@ def _check(value: object) -> str:
         raise refusal(f"{shown(text)}; give a default of at least {_LEAST_DEFAULT_BYTES} B")
     if sizes[2] > _MOST_BYTES:
         raise refusal(f"{shown(text)}; give a maximum of at most {_MOST_BYTES} B")
+    if sizes[0] < _LEAST_BYTES:
+        raise refusal(f"{shown(text)}; give a minimum of at least {_LEAST_BYTES} B, which Linux wants: 4 KiB")
     return text
 
 

@@ -226,6 +226,8 @@ const HZ: std::ops::RangeInclusive<u32> = 100..=1000;
 const ADV_WIN_SCALES: std::ops::RangeInclusive<i8> = -31..=31;
 /// Smallest default size of a buffer: room for two full packets of Ethernet with their metadata, of which half may be window.
 const MIN_DEFAULT_BUFFER_BYTES: u32 = 8192;
+/// Smallest minimum that Linux takes (`tcp_min_rcvbuf`, `tcp_min_sndbuf`).
+const MIN_BUFFER_BYTES: u32 = 4096;
 /// Largest size of a buffer; Linux keeps it in 31 bits.
 const MAX_BUFFER_BYTES: u32 = i32::MAX as u32;
 /// Largest first window, far above the BDP of any path.
@@ -306,6 +308,8 @@ impl SocketBuffer {
             Some(format!("a default of {default_bytes} bytes; give at least {MIN_DEFAULT_BUFFER_BYTES}"))
         } else if max_bytes > MAX_BUFFER_BYTES {
             Some(format!("a maximum of {max_bytes} bytes; give at most {MAX_BUFFER_BYTES}"))
+        } else if min_bytes < MIN_BUFFER_BYTES {
+            Some(format!("a minimum of {min_bytes} bytes; give at least {MIN_BUFFER_BYTES}"))
         } else {
             None
         }
@@ -335,6 +339,7 @@ mod tests {
         let order = "give minimum, default and maximum in this order";
         assert_eq!(rmem(4096, 131_072, 65_536), format!("rmem: 4096 131072 65536 bytes; {order}"));
         assert_eq!(rmem(1, 8191, 65_536), "rmem: a default of 8191 bytes; give at least 8192");
+        assert_eq!(rmem(4095, 8192, 65_536), "rmem: a minimum of 4095 bytes; give at least 4096");
         assert_eq!(problem(Host { adv_win_scale: 32, ..bare }), "adv_win_scale: 32; give -31 to 31");
         assert_eq!(problem(Host { txqueuelen: 0, ..bare }), "txqueuelen: 0 packets; give 1 or more");
     }
