@@ -140,6 +140,7 @@ impl Trace {
                 self.file.read(&mut self.pages[..PAGE_BYTES])
             };
             let length = match read {
+                Ok(0) => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 other => other.context("reading the trace")?,
             };
