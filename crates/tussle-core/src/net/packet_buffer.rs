@@ -67,23 +67,30 @@ impl<T: Copy> PacketBuffer<T> {
     }
 
     /// Appends a packet.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would save and restore more registers than it has work")]
     pub(crate) fn push(&mut self, packet: &Packet, note: T) {
         self.packets.push(StoredPacket::new(packet, note));
         if !packet.sacks.is_empty() {
-            self.sacks.push(packet.sacks);
+            self.push_sacks(&packet.sacks);
         }
+    }
+
+    // Not inlined, so that `push` is small enough to be.
+    #[inline(never)]
+    fn push_sacks(&mut self, sacks: &Sacks) {
+        self.sacks.push(*sacks);
     }
 
     /// Removes the first packet.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Packet> {
         let stored = self.packets.pop()?;
-        let sacks = match stored.option {
-            SackOption::None => Sacks::default(),
-            SackOption::Apart => self.sacks.pop().expect("each option is stored"),
-        };
-        Some(stored.with(sacks))
+        let mut packet = stored.with(Sacks::default());
+        if stored.option == SackOption::Apart {
+            packet.sacks = self.sacks.pop().expect("each option is stored");
+        }
+        Some(packet)
     }
 
     /// Calls `visit` with every packet.

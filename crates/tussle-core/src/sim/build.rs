@@ -91,7 +91,6 @@ impl<'a> SimulationBuilder<'a> {
             flows,
             hops: topology.hops,
             outbox: Outbox::default(),
-            leaving: Vec::new(),
             dropped: Vec::new(),
             recording: Recording::new(run),
             fq_due: Time::NEVER,

@@ -78,6 +78,7 @@ impl TcpEndpoints {
 
     /// Gives a packet to a receiver that merges packets of one instant; returns the time of the receiver's next event.
     /// After the last event of the instant the packets are processed at once, otherwise in an event after the others.
+    #[inline(never)]
     pub(super) fn merge_at_receiver(
         &mut self,
         packet: &Packet,

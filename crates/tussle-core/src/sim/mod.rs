@@ -77,8 +77,6 @@ pub struct Simulation {
     /// Components on the path of each flow, concatenated.
     hops: Vec<u32>,
     outbox: Outbox,
-    /// Packets of the outbox that are being sent; kept to avoid allocation.
-    leaving: Vec<Packet>,
     dropped: Vec<Packet>,
     recording: Recording,
     /// Time before which no host's `fq` releases a packet.
@@ -239,10 +237,7 @@ impl Simulation {
 
     #[inline]
     fn reschedule_element(&mut self, element: usize) {
-        let slot = &mut self.elements[element];
-        let next = slot.next();
-        if slot.scheduled != next {
-            slot.scheduled = next;
+        if let Some(next) = self.elements[element].reschedule() {
             self.calendar.set(element, next);
         }
     }
@@ -273,13 +268,19 @@ impl Simulation {
             return None;
         };
         let passed = element.accept(packet, self.now, &mut self.dropped);
-        if !self.dropped.is_empty() {
-            self.note_dropped(component);
-        }
-        if passed.is_none() {
-            self.reschedule_element(component);
-        }
+        self.after_entry(component, passed.is_some());
         passed
+    }
+
+    /// Records what the entry of a packet has changed in an element.
+    #[inline]
+    fn after_entry(&mut self, element: usize, has_passed: bool) {
+        if !self.dropped.is_empty() {
+            self.note_dropped(element);
+        }
+        if !has_passed && let Some(next) = self.elements[element].reschedule_after_entry() {
+            self.calendar.set(element, next);
+        }
     }
 
     /// Delivers a packet to a host. Senders are numbered by flow from 0 on; receivers follow.
@@ -332,15 +333,30 @@ impl Simulation {
     /// Sends the packets of the outbox, and the packets that other hosts send in response at this instant.
     #[inline]
     fn send_outbox(&mut self) {
-        while !self.outbox.packets.is_empty() {
-            let room = std::mem::take(&mut self.leaving);
-            let mut leaving = std::mem::replace(&mut self.outbox.packets, room);
-            for packet in &leaving {
-                self.forward(packet);
-            }
-            leaving.clear();
-            self.leaving = leaving;
+        if !self.outbox.packets.is_empty() {
+            self.send_packets();
         }
+    }
+
+    #[inline(never)]
+    fn send_packets(&mut self) {
+        let mut sent = 0;
+        while let Some(packet) = self.outbox.packets.get(sent) {
+            sent += 1;
+            let component = self.hops[packet.hop as usize] as usize;
+            if let Some(element) = self.elements.get_mut(component) {
+                // The first element usually holds the packet, which is not copied for it.
+                let passed = element.accept(packet, self.now, &mut self.dropped);
+                self.after_entry(component, passed.is_some());
+                if let Some(through) = passed {
+                    self.forward_through(through);
+                }
+            } else {
+                let packet = *packet;
+                self.arrive(component - self.elements.len(), &packet);
+            }
+        }
+        self.outbox.packets.clear();
     }
 
     fn wake_sender(&mut self, index: usize) {
@@ -431,6 +447,7 @@ impl Simulation {
     }
 
     /// Resumes an application that waits for acknowledgements, once everything written is acknowledged.
+    #[inline(never)]
     fn resume(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         if let (Some(writer), Endpoints::Tcp(tcp)) = (&mut flow.writer, &flow.endpoints)
@@ -491,11 +508,7 @@ impl Simulation {
         };
         let wake = timer.min(flow.action.at());
         if is_complete && !flow.completed {
-            flow.completed = true;
-            if let Endpoints::Tcp(tcp) = &flow.endpoints {
-                tcp.sender.keep_metrics();
-            }
-            self.note(index, "complete");
+            self.complete(index);
         }
         if self.recording.sampling == Sampling::Change {
             self.record_change(index);
@@ -505,6 +518,17 @@ impl Simulation {
             flow.sender_scheduled = wake;
             self.calendar.set(self.sender_component(index), wake);
         }
+    }
+
+    /// Records that everything is acknowledged.
+    #[cold]
+    fn complete(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        flow.completed = true;
+        if let Endpoints::Tcp(tcp) = &flow.endpoints {
+            tcp.sender.keep_metrics();
+        }
+        self.note(index, "complete");
     }
 
     #[inline]

@@ -76,6 +76,7 @@ impl Recording {
 
 impl Simulation {
     /// Records an event of the flow with an index.
+    #[cold]
     pub(super) fn note(&mut self, index: usize, kind: &str) {
         self.recording.note(self.now, kind, &self.flows[index]);
     }
@@ -93,6 +94,7 @@ impl Simulation {
 
     /// Records the events of a sender.
     #[cold]
+    #[inline(never)]
     pub(super) fn note_events(&mut self, index: usize) {
         for event in self.outbox.events.drain(..) {
             self.recording.note(self.now, event.name(), &self.flows[index]);
@@ -158,6 +160,7 @@ impl Simulation {
 
     /// Adds a row for a flow if its window, ssthresh or state has changed, and rows for the links at the same
     /// time.
+    #[inline(never)]
     pub(super) fn record_change(&mut self, index: usize) {
         let flow = &self.flows[index];
         if self.recording.samples.has_changed(flow.index, flow.endpoints.window(), flow.endpoints.state()) {

@@ -44,6 +44,11 @@ impl Sent {
         self.tags & tag != 0
     }
 
+    /// Whether the packet was sent once, alone, and nothing is known of it.
+    fn is_plain(self) -> bool {
+        self.tags & (SACKED | LOST | RETRANSMISSION_OUT | EVER_RETRANSMITTED | BEGINS_BURST) == 0
+    }
+
     pub(crate) fn is_sacked(self) -> bool {
         self.has(SACKED)
     }
@@ -146,6 +151,25 @@ impl Scoreboard {
         }
         flow.una += 1;
         sent
+    }
+
+    /// Removes the plain packets from `flow.una` on, up to `end`, now acknowledged cumulatively; returns the records of the
+    /// first and the last of them. Packets are transmitted in order, so that the last was sent last.
+    #[inline]
+    pub(crate) fn pop_plain(&mut self, end: u32, flow: &mut Flow) -> Option<(Sent, Sent)> {
+        let first = self.get(flow.una);
+        if !first.is_plain() {
+            return None;
+        }
+        let (mut last, mut next) = (first, flow.una + 1);
+        while next < end && self.get(next).is_plain() {
+            last = self.get(next);
+            next += 1;
+        }
+        debug_assert!(first.at_us <= last.at_us, "packets are transmitted in order");
+        self.packets.remove((next - flow.una) as usize);
+        flow.una = next;
+        Some((first, last))
     }
 
     /// Removes ranges below `flow.una`.

@@ -83,6 +83,14 @@ impl<T: Copy> RingBuffer<T> {
         Some(popped)
     }
 
+    /// Removes the first `count` items, which must be in the buffer.
+    #[inline]
+    pub(crate) fn remove(&mut self, count: usize) {
+        debug_assert!(count <= self.added - self.removed, "{count} items are not in the buffer");
+        self.first = self.index(self.removed + count);
+        self.removed += count;
+    }
+
     // Does not add the new item, so that `push` writes it only once.
     #[cold]
     fn grow(&mut self) {

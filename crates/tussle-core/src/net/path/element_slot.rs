@@ -11,7 +11,7 @@ use crate::net::packet::Packet;
 pub(crate) struct ElementSlot {
     element: Slot,
     /// Time of the element's event in the calendar.
-    pub(crate) scheduled: Time,
+    scheduled: Time,
 }
 
 /// An element. The most frequent kind is called statically, because a dynamic call would cost more than its
@@ -51,9 +51,29 @@ impl ElementSlot {
         }
     }
 
+    /// Time to which the element's event moves after a packet has entered; `None` if it stays.
+    #[inline]
+    pub(crate) fn reschedule_after_entry(&mut self) -> Option<Time> {
+        // A FIFO with an event holds a packet, which leaves before the one that has entered.
+        if matches!(self.element, Slot::Fifo(_)) && self.scheduled < Time::NEVER {
+            debug_assert_eq!(self.next(), self.scheduled, "a FIFO keeps its first packet");
+            return None;
+        }
+        self.reschedule()
+    }
+
+    /// Time to which the element's event moves; `None` if it stays.
+    #[inline]
+    pub(crate) fn reschedule(&mut self) -> Option<Time> {
+        let next = self.next();
+        let moves = self.scheduled != next;
+        self.scheduled = next;
+        moves.then_some(next)
+    }
+
     /// See [`Element::next`].
     #[inline]
-    pub(crate) fn next(&self) -> Time {
+    fn next(&self) -> Time {
         match &self.element {
             Slot::Fifo(link) => link.next(),
             Slot::Other(element) => element.next(),

@@ -95,6 +95,7 @@ impl Sender {
     }
 
     /// Processes an ACK that a later one has overtaken: only its SACKs count.
+    #[cold]
     fn on_old_ack(&mut self, info: &mut AckInfo, out: &mut Outbox) {
         if info.sacked > 0 || info.dsack {
             let next = self.process_dubious_ack(info, out);
@@ -103,6 +104,8 @@ impl Sender {
     }
 
     /// Processes the SACK option. [RFC 6675, 4](https://www.rfc-editor.org/rfc/rfc6675#section-4)
+    // Not inlined, so that the usual ACK does not pay for it.
+    #[inline(never)]
     fn process_sacks(&mut self, packet: &Packet, info: &mut AckInfo) {
         let duplicate = duplicate_block(packet.number, packet.sacks.as_slice());
         if let Some(block) = duplicate {
@@ -195,6 +198,39 @@ impl Sender {
     #[inline]
     fn process_cumulative_ack(&mut self, number: u32, info: &mut AckInfo) {
         let prior_delivered = self.flow.delivered;
+        self.pop_plain(number, info);
+        if self.flow.una < number {
+            self.pop_any(number, info);
+        }
+        info.acked = number - info.prior_una;
+        info.set_timer = true;
+        self.board.trim(&self.flow);
+        if !self.setup.sack {
+            self.uncount_duplicates(info.acked, prior_delivered);
+            // Without SACK an original cannot be told from a retransmission beside it.
+            info.original_arrived &= !info.ambiguous;
+            info.lowest_original = None;
+        }
+    }
+
+    /// Removes the plain packets below `number` up to the first other one. The last was sent last, so that RACK and the delivery
+    /// rate need its record alone.
+    #[inline]
+    fn pop_plain(&mut self, number: u32, info: &mut AckInfo) {
+        let una = self.flow.una;
+        let Some((first, last)) = self.board.pop_plain(number, &mut self.flow) else { return };
+        info.acked_sent_us = Some((first.at_us, last.at_us));
+        info.lowest_original = Some(una);
+        info.original_arrived |= una < self.flow.high_seq;
+        self.flow.delivered += self.flow.una - una;
+        self.rack.on_arrival(self.flow.una - 1, last, &self.flow);
+        self.rate.on_delivered(self.flow.una - 1, last);
+    }
+
+    /// Removes the other packets below `number`, one by one.
+    // Not inlined, so that the usual ACK does not pay for it.
+    #[inline(never)]
+    fn pop_any(&mut self, number: u32, info: &mut AckInfo) {
         while self.flow.una < number {
             let una = self.flow.una;
             let sent = self.board.pop(&mut self.flow);
@@ -212,15 +248,6 @@ impl Sender {
                 }
             }
             self.rate.on_delivered(una, sent);
-        }
-        info.acked = number - info.prior_una;
-        info.set_timer = true;
-        self.board.trim(&self.flow);
-        if !self.setup.sack {
-            self.uncount_duplicates(info.acked, prior_delivered);
-            // Without SACK an original cannot be told from a retransmission beside it.
-            info.original_arrived &= !info.ambiguous;
-            info.lowest_original = None;
         }
     }
 

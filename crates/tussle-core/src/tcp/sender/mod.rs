@@ -359,6 +359,7 @@ impl Sender {
         }
     }
 
+    #[cold]
     fn establish(&mut self, syn_ack: &Packet, retries: u32, out: &mut Outbox) {
         let now = self.flow.now;
         if retries == 0 || self.setup.timestamps {
