@@ -5,7 +5,7 @@
 //! components on each flow's path in sequence, so that the event loop does not depend on the topology.
 
 use crate::Time;
-use crate::net::packet::{Flags, Packet};
+use crate::net::packet::{Flags, Kind, Packet};
 use crate::net::path::ElementSlot;
 use crate::record::flows_table;
 use crate::run::application::Next;
@@ -203,14 +203,15 @@ impl Simulation {
         if self.fq_due <= self.now {
             self.release_from_hosts();
         }
-        let mut released = self.elements[element].release(self.now, &mut self.dropped);
+        let mut packet = Packet::new(Kind::Data, 0);
+        let is_released = self.elements[element].release_into(&mut packet, self.now, &mut self.dropped);
         if !self.dropped.is_empty() {
             self.note_dropped(element);
         }
         self.reschedule_element(element);
-        if let Some(packet) = &mut released {
+        if is_released {
             packet.hop += 1;
-            self.forward(packet);
+            self.forward(&packet);
             self.send_outbox();
         }
     }

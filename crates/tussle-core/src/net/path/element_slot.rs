@@ -80,12 +80,16 @@ impl ElementSlot {
         }
     }
 
-    /// See [`Element::release`].
+    /// See [`Element::release`]; writes the packet to `packet`, and returns whether there is one.
     #[inline]
-    pub(crate) fn release(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+    pub(crate) fn release_into(&mut self, packet: &mut Packet, now: Time, dropped: &mut Vec<Packet>) -> bool {
         match &mut self.element {
-            Slot::Fifo(link) => link.release(now, dropped),
-            Slot::Other(element) => element.release(now, dropped),
+            Slot::Fifo(link) => link.release_into(packet, now, dropped),
+            Slot::Other(element) => {
+                let Some(released) = element.release(now, dropped) else { return false };
+                *packet = released;
+                true
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 use super::transmitter::{Sent, Transmitter};
 use super::{Element, LinkView};
 use crate::Time;
-use crate::net::packet::{Flags, Packet};
+use crate::net::packet::{Flags, Kind, Packet};
 use crate::net::packet_buffer::PacketBuffer;
 use crate::net::queue::{Backlog, FifoSpec, Limit};
 
@@ -116,6 +116,23 @@ impl<T: Transmitter> FifoLink<T> {
             self.packets.push(packet, times);
         }
     }
+
+    /// Removes the first packet and writes it to `packet`; whether it leaves the link, and is not lost.
+    #[inline]
+    pub(super) fn release_into(&mut self, packet: &mut Packet, now: Time, dropped: &mut Vec<Packet>) -> bool {
+        // The packet may leave before the end of its transmission was recorded.
+        if self.transmitted == self.packets.removed() {
+            self.advance(now);
+        }
+        if !self.packets.pop_into(packet) {
+            return false;
+        }
+        let is_lost = T::LOSES && packet.flags.has(Flags::LOST);
+        if is_lost {
+            dropped.push(*packet);
+        }
+        !is_lost
+    }
 }
 
 impl<T: Transmitter> Element for FifoLink<T> {
@@ -129,18 +146,9 @@ impl<T: Transmitter> Element for FifoLink<T> {
         self.packets.first().map_or(Time::NEVER, |first| first.note.departure)
     }
 
-    #[inline]
     fn release(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        // The packet may leave before the end of its transmission was recorded.
-        if self.transmitted == self.packets.removed() {
-            self.advance(now);
-        }
-        let packet = self.packets.pop()?;
-        if T::LOSES && packet.flags.has(Flags::LOST) {
-            dropped.push(packet);
-            return None;
-        }
-        Some(packet)
+        let mut packet = Packet::new(Kind::Data, 0);
+        self.release_into(&mut packet, now, dropped).then_some(packet)
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {

@@ -1,7 +1,7 @@
 //! ACK processing at the sender: scoreboard, RTT estimation, loss recovery and the call of the algorithm.
 
-use super::Sender;
 use super::ack_info::{AckInfo, NextTransmission};
+use super::{Probe, Sender};
 use crate::cc::Recovery;
 use crate::net::packet::{Block, Flags, Packet, timestamp_ms};
 use crate::run::Growth;
@@ -286,11 +286,17 @@ impl Sender {
         }
     }
 
-    /// Processes the response to a tail loss probe.
-    /// [RFC 8985, 7.4.2](https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2)
+    /// Processes the response to a tail loss probe, if there is one.
     #[inline]
     fn process_probe_response(&mut self, number: u32, info: &AckInfo, out: &mut Outbox) {
-        let Some(probe) = self.probe.filter(|probe| number >= probe.high) else { return };
+        if let Some(probe) = self.probe.filter(|probe| number >= probe.high) {
+            self.on_probe_answered(probe, number, info, out);
+        }
+    }
+
+    /// [RFC 8985, 7.4.2](https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2)
+    #[cold]
+    fn on_probe_answered(&mut self, probe: Probe, number: u32, info: &AckInfo, out: &mut Outbox) {
         if !probe.is_retransmission || info.dsack_of_probe {
             self.probe = None;
         } else if number > probe.high {
