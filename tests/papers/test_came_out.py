@@ -42,7 +42,7 @@ def off(median_difference: float) -> Score:
 
 def swept(part: str, engine: str, **ranks: float) -> SweepShown:
     scores = [(value, "Table I", Score(8, {"first": rank}, {}, None, None)) for value, rank in ranks.items()]
-    return SweepShown(part, engine, scores, "")
+    return SweepShown(part, engine, scores)
 
 
 def test_conclusions_are_counted_for_each_engine():
@@ -85,7 +85,7 @@ def test_the_value_of_a_sweep_that_brings_a_table_nearest_to_print_has_a_sentenc
     table = TableShown(STUDY.tables[0], [], {SIM: off(0.2), OWN: off(0.28)}, {}, {})
     found = {SIM: [("150 kB", off(0.15))], OWN: [("20 kB", off(0.14)), ("600 kB", off(0.13))]}
     sweeps = [
-        SweepShown("buffer", engine, [(value, table.table.name, score) for value, score in each], "")
+        SweepShown("buffer", engine, [(value, table.table.name, score) for value, score in each])
         for engine, each in found.items()
     ]
     nearest = [words for words in opening([], sweeps, tables=[table]) if "nearest" in words]

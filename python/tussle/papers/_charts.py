@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import altair as alt
 import polars as pl
@@ -25,6 +26,21 @@ _DECADES = 100.0
 _VIEW = View(width_px=520, most_rows=150)
 _COORDINATES = re.compile(r' (?:d|transform)="[^"]*"')
 _LONG_DECIMALS = re.compile(r"(\d+\.\d)\d+")
+
+
+MEASURES = ("rank correlation", "verdicts that agree", "median difference, %")
+"""What is drawn over the values of a sweep."""
+
+
+class SweptScore(NamedTuple):
+    """A measure of how near a table is to print, on an engine at a value of a sweep."""
+
+    engine: str
+    value: str
+    table: str
+    measure: str
+    """One of `MEASURES`."""
+    score: float
 
 
 @dataclass(frozen=True)
@@ -50,21 +66,46 @@ def drawn(chart: Chart, tables: Tables) -> Iterator[Drawn]:
         yield from _drawn(chart.model_copy(update={"at": at, "caption": f"{chart.caption}: {value}"}), tables)
 
 
-def over_sweep(rows: pl.DataFrame, axis: str) -> str:
-    """Draw `value, measure, agreement` against the values of a sweep, in the order of the rows."""
-    order = rows["value"].unique(maintain_order=True).to_list()
-    chart = (
-        alt.Chart(alt.InlineData(values=rows.to_dicts()))
-        .mark_line(point=True, strokeWidth=1.8)
-        .encode(
-            alt.X("value", type="nominal", title=axis, sort=order, axis=alt.Axis(labelAngle=0)),
-            alt.Y("agreement", type="quantitative", title="agreement", scale=alt.Scale(domainMax=1)),
-            alt.Color("measure", type="nominal", title=None, legend=alt.Legend(orient="top", labelLimit=0)),
-        )
-        .properties(width=_VIEW.width_px, height=200)
-    )
+def over_sweep(scores: Sequence[SweptScore], axis: str, engines: Mapping[str, str]) -> str:
+    """Draw scores against the values of a sweep: a row of panels for each table, a panel for each measure.
+
+    Values and tables are in the order of `scores`; `engines` has the names that readers see, by engine.
+    """
+    panels: dict[str, list[alt.Chart]] = {}
+    for table in dict.fromkeys(each.table for each in scores):
+        for measure in MEASURES:
+            shown = [each for each in scores if (each.table, each.measure) == (table, measure)]
+            if shown:
+                panels.setdefault(table, []).append(_over_sweep(table, measure, shown, axis, engines))
+    chart = alt.vconcat(*(alt.hconcat(*row) for row in panels.values()))
     chart.config = CONFIG
     return shortened(svg(chart))
+
+
+def _over_sweep(
+    table: str, measure: str, scores: Sequence[SweptScore], axis: str, engines: Mapping[str, str]
+) -> alt.Chart:
+    every = [each.score for each in scores]
+    domain = [min(0.0, *every), max(every) if measure == MEASURES[-1] else 1.0]
+    rows = [{"value": each.value, "engine": engines[each.engine], "score": each.score} for each in scores]
+    values = list(dict.fromkeys(each.value for each in scores))
+    names = [name for engine, name in engines.items() if any(each.engine == engine for each in scores)]
+    return (
+        alt.Chart(alt.InlineData(values=rows), title=table)
+        .mark_line(aria=False, point={"aria": False, "size": 22}, strokeWidth=1.5, opacity=0.8)
+        .encode(
+            alt.X("value", type="nominal", title=axis, sort=values, axis=alt.Axis(labelAngle=-30)),
+            alt.Y("score", type="quantitative", title=measure, scale=alt.Scale(domain=domain, nice=True)),
+            alt.Color(
+                "engine",
+                type="nominal",
+                title=None,
+                sort=names,
+                legend=alt.Legend(orient="top", labelLimit=0),
+            ),
+        )
+        .properties(width=210, height=130)
+    )
 
 
 def beside(columns: Sequence[Column], rows: Sequence[Row], engines: Mapping[str, str]) -> str:
@@ -166,14 +207,3 @@ def _nearest(tables: Tables) -> pl.DataFrame:
         .group_by("point", maintain_order=True)
         .agg(pl.col("run").first())
     )
-
-
-def sweep_rows(scores: Mapping[str, Mapping[str, float | None]]) -> pl.DataFrame:
-    """Return scores by value of the sweep and measure as the table that `over_sweep` draws."""
-    rows = [
-        {"value": value, "measure": measure, "agreement": found}
-        for value, measures in scores.items()
-        for measure, found in measures.items()
-        if found is not None
-    ]
-    return pl.DataFrame(rows, schema={"value": pl.String, "measure": pl.String, "agreement": pl.Float64})

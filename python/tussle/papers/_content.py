@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from tussle.dataset import Dataset
-from tussle.papers._charts import Drawn, drawn, over_sweep, sweep_rows
+from tussle.papers._charts import MEASURES, Drawn, SweptScore, drawn, over_sweep
 from tussle.papers._compare import Point, Row, both_orders, numbers, rows, swept
 from tussle.papers._plan import SIZES, Setting, planned
 from tussle.papers._printed import on_printed_numbers
@@ -95,7 +95,8 @@ class SweepShown(NamedTuple):
     engine: str
     table: list[tuple[str, str, Score]]
     """Value of the sweep, name of the published table, and score."""
-    chart: str
+    chart: str = ""
+    """Figure of the sweep on all engines; only the first one has it."""
 
     @property
     def has_verdicts(self) -> bool:
@@ -182,7 +183,7 @@ def content(study: Study, results: Results, about: About) -> Content:
         _commands(study, results, about),
         [_statement(study, each, results) for each in study.statements],
         [each for each in tables if any(each.scores[engine].cells for engine in engines)],
-        [shown for engine in engines for shown in _sweeps(study, results[engine], engine)],
+        list(_sweeps(study, results, engines)),
         [shown for engine in engines for shown in _parts(study, results[engine], engine)],
         [(engine, next(iter(results[engine].values())).provenance) for engine in engines],
     )
@@ -262,33 +263,45 @@ def _answers(statements: list[StatementShown], engine: str) -> dict[str, int]:
     return {answer: found.count(answer) for answer in ("holds", "depends", "fails", "not run")}
 
 
-def _sweeps(study: Study, datasets: Mapping[str, Dataset], engine: str) -> Iterable[SweepShown]:
+def _sweeps(study: Study, results: Results, engines: Sequence[str]) -> Iterable[SweepShown]:
+    """Return the sweeps on each engine; the first of a part has the figure of all."""
+    shown = [each for engine in engines for each in _swept(study, results[engine], engine)]
+    names = {engine: called(engine) for engine in engines}
+    first = {each.part: each for each in reversed(shown)}
+    for each in shown:
+        if each is first[each.part]:
+            scores = [score for other in shown if other.part == each.part for score in _swept_scores(other)]
+            yield each._replace(chart=over_sweep(scores, str(study.parts[each.part].sweeps), names))
+        else:
+            yield each
+
+
+def _swept(study: Study, datasets: Mapping[str, Dataset], engine: str) -> Iterable[SweepShown]:
+    by_name = {table.name: table for table in study.tables}
     for name, part in study.parts.items():
         if part.sweeps is None or name not in datasets:
             continue
-        found = swept(study, name, datasets)
-        by_name = {table.name: table for table in study.tables}
         scores = [
             (value, table, score(by_name[table], compared, ""))
-            for value, tables in found.items()
+            for value, tables in swept(study, name, datasets).items()
             for table, compared in tables.items()
         ]
-        lines: dict[str, dict[str, float | None]] = {}
-        for value, table, each in scores:
-            lines.setdefault(value, {}).update(_measures(table, each))
         if scores:
-            chart = over_sweep(sweep_rows(lines), part.sweeps)
-            yield SweepShown(name, engine, scores, chart)
+            yield SweepShown(name, engine, scores)
 
 
-def _measures(table: str, each: Score) -> dict[str, float | None]:
-    ranks = [found for found in (each.within or each.spearman).values() if found is not None]
-    return {
-        f"{table}: verdicts that agree": each.verdicts.agreeing / each.verdicts.rows
-        if each.verdicts
-        else None,
-        f"{table}: rank correlation": sum(ranks) / len(ranks) if ranks else None,
-    }
+def _swept_scores(shown: SweepShown) -> Iterable[SweptScore]:
+    for value, table, each in shown.table:
+        ranks = [found for found in (each.within or each.spearman).values() if found is not None]
+        off = each.median_difference
+        measured = (
+            sum(ranks) / len(ranks) if ranks else None,
+            each.verdicts.agreeing / each.verdicts.rows if each.verdicts else None,
+            None if off is None else 100 * off,
+        )
+        for measure, found in zip(MEASURES, measured, strict=True):
+            if found is not None:
+                yield SweptScore(shown.engine, value, table, measure, found)
 
 
 def _parts(study: Study, datasets: Mapping[str, Dataset], engine: str) -> Iterable[PartShown]:

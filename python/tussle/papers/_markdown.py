@@ -229,8 +229,8 @@ def _sweep(page: _Page, content: Content, shown: SweepShown) -> None:
     part = content.study.parts[shown.part]
     mark = content.mark(shown.engine, shown.part)
     page.say(f"### {opening(content.called[shown.engine])}: {part.about.rstrip('.')} {mark}".rstrip())
-    if shown is next(each for each in content.sweeps if each.part == shown.part):
-        page.figure(f"sweep-{shown.part}", f"Agreement over {part.sweeps}", shown.chart)
+    if shown.chart:
+        page.figure(f"sweep-{shown.part}", f"Agreement over {part.sweeps}, on each engine", shown.chart)
     header = [str(part.sweeps), "table", "rank correlation", "median difference"]
     header += list(_VERDICTS) if shown.has_verdicts else []
     lines = []
