@@ -70,6 +70,17 @@ def test_numbers_in_the_readme_equal_the_measured_ones(claim, page, measured):
     assert measured in (DOCS / "explanation" / f"{page}.md").read_text("utf-8")
 
 
+def test_a_free_network_would_not_halve_the_instructions_of_a_packet():
+    page = (DOCS / "explanation" / "speed.md").read_text("utf-8")
+    table = dict(re.findall(r"^\| \**([a-z ]+?)\** \| ([\d,]+)(?: \(\d+%\))? \|", page, re.MULTILINE))
+    ends, floor, whole = (
+        sum(int(table[name].replace(",", "")) for name in names)
+        for names in (("sender", "receiver", "algorithm"), ("the floor",), ("together",))
+    )
+    assert f"Sender, receiver and algorithm take {100 * ends / whole:.0f} % of the instructions" in page
+    assert ends + floor > whole / 2
+
+
 def test_the_readme_counts_all_algorithms():
     readme, count = (ROOT / "README.md").read_text("utf-8"), len(catalog().algorithms)
     assert f"CUBIC, BBR, Reno and {count - 3} more algorithms" in readme
