@@ -37,3 +37,12 @@ def test_values_are_in_their_order_and_not_in_that_of_the_alphabet():
     scores = swept("sim", "Table I", RANKS, 0.8, 0.9)
     text = texts(over_sweep([*reversed(scores)], "path.queue.limit", ENGINES))
     assert text.index("75 kB") < text.index("20 kB")
+
+
+def test_a_value_without_a_score_keeps_its_place():
+    """Where no pair has a winner there is no rank correlation, but a median difference."""
+    ranks = [each for each in swept("sim", "Table I", RANKS, 0.0, 0.9) if each.value == "75 kB"]
+    text = texts(
+        over_sweep([*swept("sim", "Table I", DIFFERENCE, 12, 13), *ranks], "path.queue.limit", ENGINES)
+    )
+    assert text.count("20 kB") == text.count("75 kB") == 2

@@ -67,34 +67,37 @@ def drawn(chart: Chart, tables: Tables) -> Iterator[Drawn]:
 
 
 def over_sweep(scores: Sequence[SweptScore], axis: str, engines: Mapping[str, str]) -> str:
-    """Draw scores against the values of a sweep: a row of panels for each table, a panel for each measure.
+    """Draw scores over the values of a sweep: a panel for each table and measure, a line for each engine.
 
     Values and tables are in the order of `scores`; `engines` has the names that readers see, by engine.
     """
-    panels: dict[str, list[alt.Chart]] = {}
+    values = list(dict.fromkeys(each.value for each in scores))
+    lines: list[alt.HConcatChart] = []
     for table in dict.fromkeys(each.table for each in scores):
-        for measure in MEASURES:
-            shown = [each for each in scores if (each.table, each.measure) == (table, measure)]
-            if shown:
-                panels.setdefault(table, []).append(_over_sweep(table, measure, shown, axis, engines))
-    chart = alt.vconcat(*(alt.hconcat(*row) for row in panels.values()))
+        shown = [
+            [each for each in scores if (each.table, each.measure) == (table, name)] for name in MEASURES
+        ]
+        panels = [_over_sweep(each, axis, values, engines) for each in shown if each]
+        lines.extend(_in_lines(panels))
+    chart = alt.vconcat(*lines)
     chart.config = CONFIG
     return shortened(svg(chart))
 
 
 def _over_sweep(
-    table: str, measure: str, scores: Sequence[SweptScore], axis: str, engines: Mapping[str, str]
+    scores: Sequence[SweptScore], axis: str, values: Sequence[str], engines: Mapping[str, str]
 ) -> alt.Chart:
     every = [each.score for each in scores]
+    table, measure = scores[0].table, scores[0].measure
     domain = [min(0.0, *every), max(every) if measure == MEASURES[-1] else 1.0]
     rows = [{"value": each.value, "engine": engines[each.engine], "score": each.score} for each in scores]
-    values = list(dict.fromkeys(each.value for each in scores))
     names = [name for engine, name in engines.items() if any(each.engine == engine for each in scores)]
+    place = alt.Scale(domain=list(values))
     return (
         alt.Chart(alt.InlineData(values=rows), title=table)
         .mark_line(aria=False, point={"aria": False, "size": 22}, strokeWidth=1.5, opacity=0.8)
         .encode(
-            alt.X("value", type="nominal", title=axis, sort=values, axis=alt.Axis(labelAngle=-30)),
+            alt.X("value", type="nominal", title=axis, scale=place, axis=alt.Axis(labelAngle=-30)),
             alt.Y("score", type="quantitative", title=measure, scale=alt.Scale(domain=domain, nice=True)),
             alt.Color(
                 "engine",
@@ -104,7 +107,7 @@ def _over_sweep(
                 legend=alt.Legend(orient="top", labelLimit=0),
             ),
         )
-        .properties(width=210, height=130)
+        .properties(width=230, height=130)
     )
 
 
@@ -114,10 +117,13 @@ def beside(columns: Sequence[Column], rows: Sequence[Row], engines: Mapping[str,
     `engines` has the names that readers see, by engine.
     """
     panels = [_beside(column, rows, engines) for column in columns]
-    lines = [alt.hconcat(*panels[at : at + _PANELS]) for at in range(0, len(panels), _PANELS)]
-    chart = alt.vconcat(*lines)
+    chart = alt.vconcat(*_in_lines(panels))
     chart.config = CONFIG
     return shortened(svg(chart))
+
+
+def _in_lines(panels: Sequence[alt.Chart | alt.LayerChart | alt.FacetChart]) -> list[alt.HConcatChart]:
+    return [alt.hconcat(*panels[at : at + _PANELS]) for at in range(0, len(panels), _PANELS)]
 
 
 def _beside(
