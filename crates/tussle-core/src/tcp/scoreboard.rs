@@ -472,6 +472,26 @@ pub(crate) enum Verdict {
 mod tests {
     use super::*;
 
+    /// Six packets, sent at 0 to 5 µs, of which the fourth is sacked. An ACK of two takes 0 and 1, one of six takes 2 and stops
+    /// at the sacked one, and then takes 4 and 5.
+    #[test]
+    fn plain_packets_leave_as_one_run_up_to_the_ack_or_the_first_other_packet() {
+        let (mut flow, mut board) = (Flow::new(250, 1448), Scoreboard::new());
+        (0..6).for_each(|at_us| board.push(&mut flow, Sent { at_us, ..Sent::default() }));
+        board.mark_sacked(3, &mut flow);
+        let mut run = |end| {
+            let ends = board.pop_plain(end, &mut flow).map(|(first, last)| (first.at_us, last.at_us));
+            if ends.is_none() {
+                board.pop(&mut flow);
+            }
+            (ends, flow.una, flow.sacked_out)
+        };
+        assert_eq!(run(2), (Some((0, 1)), 2, 1));
+        assert_eq!(run(6), (Some((2, 2)), 3, 1));
+        assert_eq!(run(6), (None, 4, 0));
+        assert_eq!(run(6), (Some((4, 5)), 6, 0));
+    }
+
     /// Two bursts of five packets. A sacked packet splits its burst, and joins sacked neighbours, also those of another burst.
     #[test]
     fn sacked_packets_split_bursts_and_share_a_buffer() {

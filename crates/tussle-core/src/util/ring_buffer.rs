@@ -116,14 +116,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_ring_buffer_is_a_queue(pushes in prop::collection::vec(any::<bool>(), 0..400)) {
+        fn a_ring_buffer_is_a_queue(steps in prop::collection::vec(0usize..6, 0..400)) {
             let (mut line, mut queue) = (RingBuffer::new(0), VecDeque::new());
-            for (number, push) in pushes.into_iter().enumerate() {
-                if push {
-                    line.push(number);
-                    queue.push_back(number);
-                } else {
-                    prop_assert_eq!(line.pop(), queue.pop_front());
+            for (number, step) in steps.into_iter().enumerate() {
+                match step {
+                    0..=2 => {
+                        line.push(number);
+                        queue.push_back(number);
+                    }
+                    3 | 4 => prop_assert_eq!(line.pop(), queue.pop_front()),
+                    _ => {
+                        let count = queue.len().min(3);
+                        line.remove(count);
+                        queue.drain(..count);
+                    }
                 }
                 prop_assert_eq!((line.first(), line.added() - line.removed()), (queue.front(), queue.len()));
                 prop_assert!(line.iter().eq(&queue));
