@@ -9,7 +9,8 @@ from typing import Any
 from engines import ROOT
 from measure import FailedError
 
-TEST = ["cargo", "test", "--quiet", "--package", "tussle-core", "--test", "memory", "--", "--nocapture"]
+TARGET, MODULE = "all", "memory"
+TEST = ["cargo", "test", "--quiet", "--package", "tussle-core", "--test", TARGET, MODULE, "--", "--nocapture"]
 
 
 def rows(_rounds: int) -> list[dict[str, Any]]:

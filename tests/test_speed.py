@@ -4,12 +4,14 @@ import json
 import platform
 import re
 import shutil
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import instructions
+import memory
 import page
 import training
 import where
@@ -31,6 +33,14 @@ def test_instructions_per_packet_are_within_their_bounds(case):
     if shutil.which("valgrind") is None:
         skip_or_fail("there is no valgrind; `apt-get install valgrind` installs it")
     assert complaint(count(case)) == ""
+
+
+def test_the_memory_of_a_flow_is_counted_by_a_test_that_exists():
+    crate = ROOT / "crates" / "tussle-core"
+    targets = {
+        test["name"]: test["path"] for test in tomllib.loads((crate / "Cargo.toml").read_text())["test"]
+    }
+    assert f"mod {memory.MODULE};" in (crate / targets[memory.TARGET]).read_text().splitlines()
 
 
 def test_a_wheel_is_optimised_for_every_algorithm():

@@ -212,6 +212,15 @@ def test_the_numbers_of_the_buffers_are_those_of_their_page():
     means = {(row, engine): mean for row, engine, mean in early.select("row", "engine", "mean").iter_rows()}
     cubic, westwood = (means[f"{name}, 2", "kernel"] for name in ("cubic", "westwood"))
     assert f"On Linux they get {cubic:.0f} and {westwood:.0f} Mbit/s" in WORDS
+    beside_reno = re.findall(r"^\| (simulator|Linux) \| 24 \| (\S+) .*? \| (\S+) ", page, re.MULTILINE)
+    assert beside_reno == [("simulator", "0.80", "0.80"), ("Linux", "0.80", "0.80")]
+    assert "Linux gives the same result for both RTTs, with the same rank correlations" in WORDS
+    near, far = (
+        re.findall(rf"^\| {part} \| .* \| (\d+ runs), (.*) \|$", page, re.MULTILINE)
+        for part in ("near", "far")
+    )
+    assert (near, far) == ([("18 runs", "all of the study's")], [("6 runs", "`--quick`")])
+    assert "its runs with the variant on the farther host last 300 s" in WORDS
     single = table.filter(table="Table I").pivot("engine", index="row", values="mean")
     off = single.select(
         "row", off=(pl.col("kernel") - pl.col("sim")).abs(), part=pl.col("kernel") / pl.col("sim") - 1

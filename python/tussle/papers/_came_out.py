@@ -150,14 +150,9 @@ def _ends(shown: SweepShown) -> tuple[tuple[float, str], tuple[float, str]] | No
     found = [
         (rank, value)
         for value, name, score in shown.table
-        if name == table and (rank := _rank(score)) is not None
+        if name == table and (rank := score.mean_rank) is not None
     ]
     return (min(found), max(found)) if found else None
-
-
-def _rank(score: Score) -> float | None:
-    known = [each for each in (score.within or score.spearman).values() if each is not None]
-    return sum(known) / len(known) if known else None
 
 
 def _contradicted(content: Content) -> Iterator[str]:

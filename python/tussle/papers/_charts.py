@@ -28,8 +28,12 @@ _COORDINATES = re.compile(r' (?:d|transform)="[^"]*"')
 _LONG_DECIMALS = re.compile(r"(\d+\.\d)\d+")
 
 
-MEASURES = ("rank correlation", "verdicts that agree", "median difference, %")
-"""What is drawn over the values of a sweep."""
+MEASURES: dict[str, float | None] = {
+    "rank correlation": 1.0,
+    "verdicts that agree": 1.0,
+    "median difference, %": None,
+}
+"""Measures that are drawn over the values of a sweep, and the end of their axis; `None`: the greatest."""
 
 
 class SweptScore(NamedTuple):
@@ -89,7 +93,7 @@ def _over_sweep(
 ) -> alt.Chart:
     every = [each.score for each in scores]
     table, measure = scores[0].table, scores[0].measure
-    domain = [min(0.0, *every), max(every) if measure == MEASURES[-1] else 1.0]
+    domain = [min(0.0, *every), MEASURES[measure] or max(every)]
     rows = [{"value": each.value, "engine": engines[each.engine], "score": each.score} for each in scores]
     names = [name for engine, name in engines.items() if any(each.engine == engine for each in scores)]
     place = alt.Scale(domain=list(values))

@@ -292,10 +292,9 @@ def _swept(study: Study, datasets: Mapping[str, Dataset], engine: str) -> Iterab
 
 def _swept_scores(shown: SweepShown) -> Iterable[SweptScore]:
     for value, table, each in shown.table:
-        ranks = [found for found in (each.within or each.spearman).values() if found is not None]
         off = each.median_difference
         measured = (
-            sum(ranks) / len(ranks) if ranks else None,
+            each.mean_rank,
             each.verdicts.agreeing / each.verdicts.rows if each.verdicts else None,
             None if off is None else 100 * off,
         )

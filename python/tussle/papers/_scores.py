@@ -28,6 +28,12 @@ class Score(NamedTuple):
     median_difference: float | None
     """Median of the absolute differences, as a fraction of the published numbers."""
 
+    @property
+    def mean_rank(self) -> float | None:
+        """Mean rank correlation of the columns, within one condition where there are several."""
+        known = [each for each in (self.within or self.spearman).values() if each is not None]
+        return sum(known) / len(known) if known else None
+
 
 class Verdicts(NamedTuple):
     """Agreement of verdicts. A row of a mirrored table that is printed alike in both orders counts half."""

@@ -88,16 +88,15 @@ impl<T: Copy> PacketBuffer<T> {
         self.pop_into(&mut packet).then_some(packet)
     }
 
-    /// Removes the first packet and writes it to `packet`; whether there was one. As a result it would be copied, and to copy a
-    /// packet that has just been written is slow.
+    /// Removes the first packet and writes it to `packet`; returns whether there was one. A returned packet would be copied,
+    /// and copying a packet that has just been written is slow.
     #[inline]
     pub(crate) fn pop_into(&mut self, packet: &mut Packet) -> bool {
         let Some(stored) = self.packets.pop() else { return false };
-        stored.write_to(packet);
-        packet.sacks = match stored.option {
-            SackOption::None => Sacks::default(),
-            SackOption::Apart => self.sacks.pop().expect("each option is stored"),
-        };
+        *packet = stored.with(Sacks::default());
+        if stored.option == SackOption::Apart {
+            packet.sacks = self.sacks.pop().expect("each option is stored");
+        }
         true
     }
 
@@ -109,9 +108,7 @@ impl<T: Copy> PacketBuffer<T> {
                 SackOption::None => Sacks::default(),
                 SackOption::Apart => *sacks.next().expect("each option is stored"),
             };
-            let mut packet = Packet { sacks, ..Packet::new(stored.kind, stored.flow) };
-            stored.write_to(&mut packet);
-            visit(&packet);
+            visit(&stored.with(sacks));
         }
     }
 }
@@ -136,19 +133,21 @@ impl<T> StoredPacket<T> {
         }
     }
 
-    /// Writes all of the packet but its SACK option.
     #[inline]
-    fn write_to(&self, packet: &mut Packet) {
-        packet.hop = self.hop;
-        packet.flow = self.flow;
-        packet.number = self.number;
-        packet.size_bytes = self.size_bytes;
-        packet.ts_val_ms = self.ts_val_ms;
-        packet.ts_echo_ms = self.ts_echo_ms;
-        packet.window_packets = self.window_packets;
-        packet.kind = self.kind;
-        packet.ecn = self.ecn;
-        packet.flags = self.flags;
+    fn with(&self, sacks: Sacks) -> Packet {
+        Packet {
+            hop: self.hop,
+            flow: self.flow,
+            number: self.number,
+            size_bytes: self.size_bytes,
+            ts_val_ms: self.ts_val_ms,
+            ts_echo_ms: self.ts_echo_ms,
+            window_packets: self.window_packets,
+            kind: self.kind,
+            ecn: self.ecn,
+            flags: self.flags,
+            sacks,
+        }
     }
 }
 

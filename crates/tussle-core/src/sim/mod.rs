@@ -346,7 +346,7 @@ impl Simulation {
             sent += 1;
             let component = self.hops[packet.hop as usize] as usize;
             if let Some(element) = self.elements.get_mut(component) {
-                // The first element usually holds the packet, which is not copied for it.
+                // Unlike in `enter`, the packet stays in the outbox: copying a packet that has just been written is slow.
                 let passed = element.accept(packet, self.now, &mut self.dropped);
                 self.after_entry(component, passed.is_some());
                 if let Some(through) = passed {

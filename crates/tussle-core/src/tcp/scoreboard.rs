@@ -44,7 +44,7 @@ impl Sent {
         self.tags & tag != 0
     }
 
-    /// Whether the packet was sent once, alone, and nothing is known of it.
+    /// Whether the packet was transmitted once, has no mark, and does not begin a burst.
     fn is_plain(self) -> bool {
         self.tags & (SACKED | LOST | RETRANSMISSION_OUT | EVER_RETRANSMITTED | BEGINS_BURST) == 0
     }

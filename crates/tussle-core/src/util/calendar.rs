@@ -57,7 +57,7 @@ impl Calendar {
     }
 
     /// Sets the next event of a component. An event later than [`Calendar::last_time`] never happens.
-    // Not inlined, so that what only asks whether an event moves is.
+    // Not inlined, so that callers, which first test whether the event moves, are small enough to be inlined.
     #[inline(never)]
     pub fn set(&mut self, component: usize, at: Time) {
         let never = u64::MAX >> self.component_bits;

@@ -117,7 +117,7 @@ impl<T: Transmitter> FifoLink<T> {
         }
     }
 
-    /// Removes the first packet and writes it to `packet`; whether it leaves the link, and is not lost.
+    /// See [`Element::release`]; writes the packet to `packet`, and returns whether there is one.
     #[inline]
     pub(super) fn release_into(&mut self, packet: &mut Packet, now: Time, dropped: &mut Vec<Packet>) -> bool {
         // The packet may leave before the end of its transmission was recorded.

@@ -213,8 +213,8 @@ impl Sender {
         }
     }
 
-    /// Removes the plain packets below `number` up to the first other one. The last was sent last, so that RACK and the delivery
-    /// rate need its record alone.
+    /// Removes the plain packets below `number`, up to the first packet that is not plain. RACK and the delivery rate need only
+    /// the record of the last one, which was sent last.
     #[inline]
     fn pop_plain(&mut self, number: u32, info: &mut AckInfo) {
         let una = self.flow.una;
@@ -227,7 +227,7 @@ impl Sender {
         self.rate.on_delivered(self.flow.una - 1, last);
     }
 
-    /// Removes the other packets below `number`, one by one.
+    /// Removes every packet below `number`, one by one.
     // Not inlined, so that the usual ACK does not pay for it.
     #[inline(never)]
     fn pop_any(&mut self, number: u32, info: &mut AckInfo) {
@@ -286,7 +286,7 @@ impl Sender {
         }
     }
 
-    /// Processes the response to a tail loss probe, if there is one.
+    /// Processes an ACK that may answer a tail loss probe.
     #[inline]
     fn process_probe_response(&mut self, number: u32, info: &AckInfo, out: &mut Outbox) {
         if let Some(probe) = self.probe.filter(|probe| number >= probe.high) {
@@ -294,6 +294,7 @@ impl Sender {
         }
     }
 
+    /// Processes the response to a tail loss probe.
     /// [RFC 8985, 7.4.2](https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2)
     #[cold]
     fn on_probe_answered(&mut self, probe: Probe, number: u32, info: &AckInfo, out: &mut Outbox) {
