@@ -54,6 +54,7 @@ def _index(measured: Mapping[str, Measured]) -> str:
             f"[{name}]({name}.md)",
             catalog().algorithms[name]["idea"],
             f"{each.small.used_percent:.0f} %",
+            f"{each.small.retransmitted_percent:.1f} %",
             f"{each.large.used_percent:.0f} %",
             f"{each.large.queue_ms:.0f} ms",
             f"{each.shares_percent[BUFFERS.index('0.5 bdp')]:.0f} %",
@@ -64,6 +65,7 @@ def _index(measured: Mapping[str, Measured]) -> str:
         "algorithm",
         "principle",
         "link used, 0.1 BDP",
+        "retransmitted, 0.1 BDP",
         "link used, 1 BDP",
         "queue, 1 BDP",
         "beside Reno, 0.5 BDP",
@@ -74,10 +76,11 @@ def _index(measured: Mapping[str, Measured]) -> str:
         "Each algorithm has a page with its source, its departures from that source, and its behaviour on a "
         "path.",
         _MEASURED,
-        "The link used and the mean queue are those of one flow over a path of 200 Mbit/s and 100 ms, with "
-        "buffers of 0.1 and 1 bandwidth-delay product (BDP). The last column is its share of the goodput of "
-        "two flows, of which the other is Reno and starts a second later, over a path of 50 Mbit/s and "
-        "40 ms. No queue here marks packets; the pages of dctcp and prague also show a queue that does.",
+        "The link used, the retransmissions of all packets sent and the mean queue are those of one flow "
+        "over a path of 200 Mbit/s and 100 ms, with buffers of 0.1 and 1 bandwidth-delay product (BDP). The "
+        "last column is its share of the goodput of two flows, of which the other is Reno and starts a "
+        "second later, over a path of 50 Mbit/s and 40 ms. No queue here marks packets; the pages of dctcp "
+        "and prague also show a queue that does.",
         _table(header, rows),
     )
 
@@ -102,7 +105,7 @@ def _page(name: str, measured: Measured) -> str:
         "### Window and queue",
         _picture(name, "window", f"Window of one {name} flow and its queue against time, for two buffers"),
         "One flow over a path of 200 Mbit/s and 100 ms. With a buffer of 0.1 BDP the flow "
-        f"{_queueing(measured.small)}; with 1 BDP it {_queueing(measured.large)}.",
+        f"{_queueing(measured.small)}. With 1 BDP it {_queueing(measured.large)}.",
         *(_marked(name, measured.marked) if name in MARKED else ()),
         "### One loss",
         _picture(name, "loss", f"Window of one {name} flow around a single lost packet"),
@@ -160,7 +163,8 @@ def _marked(name: str, queueing: Queueing) -> list[str]:
 def _queueing(queueing: Queueing) -> str:
     return (
         f"uses {queueing.used_percent:.1f} % of the link, and {queueing.queue_packets:.1f} packets "
-        f"({queueing.queue_ms:.1f} ms) wait on average"
+        f"({queueing.queue_ms:.1f} ms) wait on average; "
+        f"{queueing.retransmitted_percent:.2f} % of its packets are retransmissions"
     )
 
 

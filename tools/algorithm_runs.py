@@ -47,6 +47,8 @@ class Queueing:
     queue_packets: float = 0
     """The mean."""
     queue_ms: float = 0
+    retransmitted_percent: float = 0
+    """Retransmissions, of all packets sent."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,8 @@ def _save(chart: Chart, path: Path) -> None:
 def _queueing(run: Tables) -> Queueing:
     queue = REGISTRY["queue"].compute(run).row(0, named=True)
     used = REGISTRY["utilisation"].compute(run)["utilisation"].item()
-    return Queueing(100 * used, queue["queue_mean_packets"], queue["queue_mean_ms"])
+    again = REGISTRY["retransmitted"].compute(run)["retransmitted_fraction"].item()
+    return Queueing(100 * used, queue["queue_mean_packets"], queue["queue_mean_ms"], 100 * again)
 
 
 def _shares_percent(runs: Tables) -> tuple[float, ...]:
