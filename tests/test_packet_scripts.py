@@ -161,6 +161,13 @@ def test_rate_halving_is_refused_on_the_kernel(tmp_path):
         play([file], "kernel")
 
 
+@pytest.mark.usefixtures("kernel")
+def test_growth_that_is_corrected_for_delayed_acks_is_refused_on_the_kernel(tmp_path):
+    file = changed(tmp_path, "# Packet 2", 'hosts = { growth = "ack_corrected" }\n# Packet 2')
+    with pytest.raises(TussleError, match=r"hosts\.growth: Linux has corrected no ACKs since 3\.10"):
+        play([file], "kernel")
+
+
 def test_hosts_are_those_of_the_profile_bare_by_default():
     hosts = json.loads(_core.random_packet_script("reno", 0, "{}"))["hosts"]
     bare = host_in_run(host_profiles()["bare"].values)

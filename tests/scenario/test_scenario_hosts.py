@@ -55,7 +55,7 @@ AXES: dict[str, list[Any]] = {
     "profile": ["bare", "linux-2.6.24"],
     "hz": [100, 250, 1000],
     "timestamps": ["random", "synchronised", "off"],
-    "growth": ["packet", "ack"],
+    "growth": ["packet", "ack", "ack_corrected"],
     "sack": [True, False],
     "dsack": [True, False],
     "recovery": ["rack", "rfc6675", "newreno"],

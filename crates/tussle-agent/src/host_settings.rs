@@ -53,7 +53,7 @@ fn sysctls(host: &Host, pair: Option<u32>) -> Vec<Sysctl> {
     let pair = pair.filter(|_| host.metrics_save).map_or(0, |pair| pair + 1);
     let growth = match host.growth {
         Growth::Packet => "1",
-        Growth::Ack => "0",
+        Growth::Ack | Growth::AckCorrected => "0",
     };
     let buffers = [buffer("rmem", "tcp_rmem", host.rmem), buffer("wmem", "tcp_wmem", host.wmem)];
     // Without a limit nothing waits in the device: see `check`.
@@ -244,6 +244,11 @@ pub(crate) fn check_host(table: &str, host: &Host) -> Result<(), Refusal> {
             host.reduction != Reduction::Prr,
             "reduction",
             "Linux has had no other since 3.2 than \"prr\"; give that, or the simulator",
+        ),
+        (
+            host.growth == Growth::AckCorrected,
+            "growth",
+            "Linux has corrected no ACKs since 3.10; give \"packet\" or \"ack\", or the simulator",
         ),
         (host.fack, "fack", "Linux has had none since 4.15; give false, or the simulator"),
         (

@@ -49,7 +49,7 @@ def _one_of(*names: str) -> BeforeValidator:
 
 HostProfileName = Annotated[str, BeforeValidator(name_of("a host profile", lambda: list(host_profiles())))]
 Timestamps = Annotated[Literal["random", "synchronised", "off"], _one_of("random", "synchronised", "off")]
-Growth = Annotated[Literal["packet", "ack"], _one_of("packet", "ack")]
+Growth = Annotated[Literal["packet", "ack", "ack_corrected"], _one_of("packet", "ack", "ack_corrected")]
 BufferTuning = Annotated[Literal["rising", "twice"], _one_of("rising", "twice")]
 Reduction = Annotated[
     Literal["prr", "rate_halving", "immediate"], _one_of("prr", "rate_halving", "immediate")
@@ -79,8 +79,9 @@ class Hosts(Table):
     and only DSACKs and F-RTO show that a retransmission was not needed."""
     growth: Axis[Growth] | None = None
     """The unit by which the window of a sender grows: each acknowledged "packet", or each "ack", however
-    many packets it acknowledges, as before Linux 3.10 (`net.ipv4.tcp_abc = 0`, which the kernels that Tussle
-    builds have again)."""
+    many packets it acknowledges (`net.ipv4.tcp_abc = 0`, which the kernels that Tussle builds have again).
+    Linux before 3.10 counted ACKs, too, but corrected some algorithms for delayed ACKs ("ack_corrected"): in
+    congestion avoidance CUBIC and YeAH count packets, and Scalable grows by 1/50 of a packet for each ACK."""
     sack: Axis[Switch] | None = None
     """Whether the host permits selective acknowledgements (`net.ipv4.tcp_sack`). Without them, at either end
     of a flow, the sender recovers by NewReno (RFC 6582), and sends no tail loss probes."""

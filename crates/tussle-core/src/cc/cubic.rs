@@ -284,7 +284,7 @@ impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         if let Some(left) = control.past_slow_start(ack.delivered, flow) {
             self.update(control.cwnd, left, flow);
-            control.additive(self.per, left);
+            control.additive(self.per, left.max(ack.corrected));
         }
     }
 
@@ -462,6 +462,15 @@ mod tests {
         let mut cubic = cubic(&[]);
         cubic.update(1000, 1, &flow());
         assert_eq!(cubic.per, 20);
+    }
+
+    /// Before any loss a packet of growth needs 20 delivered: 100 ACKs of two packets give 200 / 20 = 10.
+    #[test]
+    fn growth_is_corrected_for_delayed_acks() {
+        let (mut cubic, flow, mut control) = (cubic(&[]), flow(), Control::new(1000, 2));
+        let two = Ack { delivered: 1, corrected: 2, ..Ack::default() };
+        (0..100).for_each(|_| cubic.on_ack(&two, &flow, &mut control));
+        assert_eq!(control.cwnd, 1010);
     }
 
     /// On the plateau the cubic function needs 100 × 100 packets for one packet of growth. Reno needs 8 ×

@@ -2,7 +2,8 @@
 //! loss. Both are proportional to the window, so recovery from a loss takes the same number of round trips at
 //! any rate. Source: Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM
 //! SIGCOMM CCR 33(2), 2003. Agrees with: Linux 6.1 `scalable`, which is never slower than Reno below 100
-//! packets. Departs: nowhere known.
+//! packets. Where the host corrects for delayed
+//! ACKs, a fiftieth for each ACK, as in Linux before 3.10. Departs: nowhere known.
 
 use super::{CongestionControl, Control, Entry};
 use crate::tcp::{Ack, Cause, Flow};
@@ -18,6 +19,8 @@ pub(super) const ENTRY: Entry = Entry {
 
 /// Packets to deliver for one packet of growth. (Paper: 1/a, with a = 0.01.)
 const PER: u32 = 100;
+/// ACKs for one packet of growth where the host corrects for delayed ACKs (Linux before 3.10).
+const PER_ACK: u32 = 50;
 /// Divisor of the window that gives the reduction after a loss. (Paper: 1/b, with b = 0.125.)
 const LOST_PART: u32 = 8;
 
@@ -31,7 +34,8 @@ impl CongestionControl for Scalable {
 
     fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         if let Some(left) = control.past_slow_start(ack.delivered, flow) {
-            control.additive(control.cwnd.min(PER), left);
+            let per = if ack.corrected > 0 { PER_ACK } else { PER };
+            control.additive(control.cwnd.min(per), left);
         }
     }
 
@@ -74,6 +78,16 @@ mod tests {
     fn below_a_hundred_packets_growth_is_renos() {
         assert_eq!(after_round_trips(50, 1), 51);
         assert_eq!(after_round_trips(50, 10), 60);
+    }
+
+    /// 500 ACKs of two packets each: 500 / 50 = 10 packets of growth, as for 1000 packets that are acknowledged one by one.
+    #[test]
+    fn growth_is_a_fiftieth_for_each_ack_where_delayed_acks_are_corrected() {
+        let flow = Flow { usage: WindowUse::limited(), ..Flow::new(250, 1448) };
+        let mut control = Control::new(1000, 2);
+        let two = Ack { delivered: 1, corrected: 2, ..Ack::default() };
+        (0..500).for_each(|_| Scalable.on_ack(&two, &flow, &mut control));
+        assert_eq!(control.cwnd, 1010);
     }
 
     /// b = 0.125: 1000 - 125 = 875; 15 - 1 = 14.

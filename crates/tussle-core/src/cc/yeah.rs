@@ -137,8 +137,11 @@ impl CongestionControl for Yeah {
             return;
         }
         if let Some(left) = control.past_slow_start(ack.delivered, flow) {
-            let per = if self.mode == Mode::Fast { control.cwnd.min(FAST_PER) } else { control.cwnd };
-            control.additive(per, left);
+            if self.mode == Mode::Fast {
+                control.additive(control.cwnd.min(FAST_PER), left.max(ack.corrected));
+            } else {
+                control.additive(control.cwnd, left);
+            }
         }
         if flow.una > self.vegas.round.end {
             if self.vegas.round.has_enough_samples() {
@@ -236,6 +239,20 @@ mod tests {
         pair.0.mode = Mode::Slow { rounds: 1 };
         assert_eq!(growth(&mut pair, 1000), 0);
         assert_eq!(growth(&mut pair, 50), 4);
+    }
+
+    /// 100 ACKs of two packets each: 200 / 100 = 2 packets of growth in fast mode, where all of their packets count. In slow
+    /// mode 100 ACKs are 100 / 100 = 1 packet of growth.
+    #[test]
+    fn fast_mode_corrects_for_delayed_acks() {
+        let two = Ack { delivered: 1, corrected: 2, ..Ack::default() };
+        for (mode, growth) in [(Mode::Fast, 2), (Mode::Slow { rounds: 1 }, 1)] {
+            let (mut yeah, flow) = started();
+            yeah.mode = mode;
+            let mut control = avoiding(100);
+            (0..100).for_each(|_| yeah.on_ack(&two, &flow, &mut control));
+            assert_eq!(control.cwnd - 100, growth, "{mode:?}");
+        }
     }
 
     /// 1000 × 25 / 125 = 200 packets are queued: the window falls to 800. 1000 × 300 / 400 = 750 packets are

@@ -121,8 +121,10 @@ pub enum Growth {
     /// Acknowledged packets (RFC 3465).
     #[default]
     Packet,
-    /// ACKs, however many packets they acknowledge (Linux before 3.10: `tcp_abc = 0`).
+    /// ACKs, however many packets they acknowledge (`tcp_abc = 0`).
     Ack,
+    /// ACKs, but algorithms that Linux before 3.10 corrected for delayed ACKs count packets in congestion avoidance.
+    AckCorrected,
 }
 
 /// Rule by which a receive buffer grows with the data that the application reads.

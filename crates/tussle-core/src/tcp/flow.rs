@@ -201,6 +201,9 @@ pub struct Ack {
     pub sacked: u32,
     /// Packets newly known to have arrived, by cumulative acknowledgement or SACK (Linux: `acked_sacked`).
     pub delivered: u32,
+    /// Packets newly delivered, for algorithms that correct for delayed ACKs, where `delivered` counts the ACK; otherwise 0
+    /// ([`Growth::AckCorrected`](crate::run::Growth::AckCorrected)).
+    pub corrected: u32,
     /// Packets newly detected as lost; known in `on_ack`, zero in `on_pkts_acked`.
     pub lost: u32,
     /// Raw round-trip time of the newest packet acknowledged; `None` if all of them were retransmitted.

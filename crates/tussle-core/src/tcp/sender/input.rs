@@ -341,11 +341,15 @@ impl Sender {
     fn grow(&mut self, ack: &Ack) {
         match self.setup.host.growth {
             Growth::Packet => self.cc.on_ack(ack, &self.flow, &mut self.control),
-            Growth::Ack => {
-                let single = Ack { acked: ack.acked.min(1), delivered: ack.delivered.min(1), ..*ack };
-                self.cc.on_ack(&single, &self.flow, &mut self.control);
-            }
+            Growth::Ack => self.grow_by_one(ack, 0),
+            Growth::AckCorrected => self.grow_by_one(ack, ack.delivered),
         }
+    }
+
+    /// Lets the algorithm grow the window by an ACK, however many packets it acknowledges.
+    fn grow_by_one(&mut self, ack: &Ack, corrected: u32) {
+        let single = Ack { acked: ack.acked.min(1), delivered: ack.delivered.min(1), corrected, ..*ack };
+        self.cc.on_ack(&single, &self.flow, &mut self.control);
     }
 
     fn transmit_next(&mut self, next: NextTransmission, out: &mut Outbox) {
