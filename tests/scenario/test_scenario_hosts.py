@@ -169,7 +169,7 @@ def test_a_flow_may_have_hosts_of_its_own():
     assert not {"sender", "receiver"} & first.keys()
     # What an end leaves out is that of [hosts], unless it has a profile of its own.
     assert second["sender"] == planned.run["hosts"] | {"initial_cwnd": 3}
-    assert (second["receiver"]["hz"], second["receiver"]["growth"]) == (250, "ack")
+    assert (second["receiver"]["hz"], second["receiver"]["growth"]) == (250, "ack_corrected")
 
 
 def test_an_end_that_changes_nothing_is_left_out():

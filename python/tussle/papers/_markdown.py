@@ -106,7 +106,7 @@ def _opening(page: _Page, content: Content) -> None:
         page.say(f"The study's hosts: {content.own_hosts.about} Settings: {settings}.")
     page.say(
         f"The numbers were made on {about.date} with Tussle {about.version}, by {commands}. "
-        f"[comparison.csv]({study.name}/comparison.csv) holds every number. `make papers` writes this page. "
+        f"[comparison.csv]({study.name}/comparison.csv) holds every cell. `make papers` writes this page. "
         f"It also writes `results/paper-{study.name}/index.html`, which has all figures, all rows and the "
         "evidence for each conclusion."
     )

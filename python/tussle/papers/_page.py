@@ -30,7 +30,7 @@ _LIMITS = {"most_apart": 20, "shown_at_once": 4, "opened_up_to": 16}
 
 
 def write(content: Content) -> dict[str, str]:
-    """Return the files of a page by name: `index.html`, and `comparison.csv` with every number."""
+    """Return the files of a page by name: `index.html`, and `comparison.csv` with every cell."""
     page = _rendered(
         content.study.folder,
         study=content.study,
@@ -68,7 +68,7 @@ def save(files: Mapping[str, str], folder: Path, page: str) -> Path:
 
 
 def comparison(content: Content) -> str:
-    """Return as CSV every number: of the tables, published and Tussle's, and of the parts."""
+    """Return as CSV every cell of the tables, published and Tussle's, and the numbers of the parts."""
     found = [
         {
             "table": shown.table.name,
