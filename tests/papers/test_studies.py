@@ -138,3 +138,19 @@ def test_a_receive_window_limits_the_packets_of_an_estimate():
     plan = planned(Study.load("linux-variants"), "gigabit", Setting()).set("hosts.receive_window", "64 kB")
     [run, *_] = [run for run in plan.runs() if run.axes["path.rtt"] == "100 ms"]
     assert estimate_s([run], "sim") == pytest.approx(0.005 + 128_000 * (70e-9 + 45e-9))
+
+
+@pytest.mark.parametrize(
+    ("buffer", "window_bytes"),
+    [
+        # A quarter of the receive buffer is for the memory of packets.
+        ({"hosts.rmem": "4096 131072 1048576", "hosts.adv_win_scale": 2}, 786_432),
+        ({"hosts.wmem": "4096 16384 1048576"}, 1_048_576),
+    ],
+)
+def test_buffers_limit_the_packets_of_an_estimate(buffer: dict[str, object], window_bytes: int):
+    """What a buffer holds in each 100 ms for 300 s, in packets of 1500 bytes, each over one link."""
+    plan = planned(Study.load("linux-variants"), "gigabit", Setting()).with_settings(buffer)
+    [run, *_] = [run for run in plan.runs() if run.axes["path.rtt"] == "100 ms"]
+    took_s = 0.005 + 3000 * window_bytes / 1500 * (70e-9 + 45e-9)
+    assert estimate_s([run], "sim") == pytest.approx(took_s)

@@ -125,11 +125,21 @@ def _packets(run: Mapping[str, Any]) -> float:
 
 
 def _window_bit_per_s(run: Mapping[str, Any], flow: Mapping[str, Any]) -> float:
-    """Return the highest rate that a receive window allows on an empty path."""
+    """Return the highest rate that the window and the buffers of a flow allow on an empty path."""
     delays_ns = {element["name"]: element.get("delay_ns", 0) for element in run["elements"]}
     rtt_ns = sum(delays_ns[name] for name in (*flow["forward"], *flow["reverse"]))
-    window_bytes = flow["receive_window_bytes"]
-    return window_bytes * 8e9 / rtt_ns if window_bytes is not None and rtt_ns else math.inf
+    return min(_windows_bytes(run, flow), default=math.inf) * 8e9 / rtt_ns if rtt_ns else math.inf
+
+
+def _windows_bytes(run: Mapping[str, Any], flow: Mapping[str, Any]) -> Iterable[float]:
+    """Yield what the receive window, the receive buffer and the send buffer of a flow allow in flight."""
+    sender, receiver = (flow.get(end, run["hosts"]) for end in ("sender", "receiver"))
+    if flow["receive_window_bytes"] is not None:
+        yield flow["receive_window_bytes"]
+    if "rmem" in receiver:
+        yield receiver["rmem"]["max_bytes"] * (1 - 2 ** -receiver["adv_win_scale"])
+    if "wmem" in sender:
+        yield sender["wmem"]["max_bytes"]
 
 
 def _crossings(run: Mapping[str, Any]) -> int:
