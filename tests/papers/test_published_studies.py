@@ -76,13 +76,18 @@ def test_both_engines_agree_on_the_lan_as_stated(lan: pl.DataFrame):
     sim, linux = (fair.filter(engine=engine).sort("row") for engine in ("sim", "kernel"))
     alike = (sim["ours"] == linux["ours"]).sum()
     assert (
-        f"agree with each other on {alike} of {sim.height} verdicts and on all fifteen conclusions" in WORDS
+        f"agree with each other on {alike} of {sim.height} verdicts and on fourteen of the fifteen "
+        "conclusions" in WORDS
     )
     with_print = [(each["ours"] == each["printed"]).sum() for each in (sim, linux)]
     said = f"{with_print[0]} of the simulator's and {with_print[1]} of Linux's agree with the study"
     assert said in WORDS
     page = (DOCS / "papers" / "lan-pairs.md").read_text("utf-8")
-    assert "- The simulator and Linux say the same of 15 of the 15 conclusions that both ran." in page
+    assert "- The simulator and Linux say the same of 14 of the 15 conclusions that both ran." in page
+    fifth = "Vegas has a share of about a tenth beside any other, at most a fifth"
+    [answers] = re.findall(rf"^\| {fifth} \| .*? \| .*? \| (.*?) \| .*? \| (.*?) \|$", page, re.MULTILINE)
+    assert answers == ("holds", "depends (11 of 12)")
+    assert "that Vegas gets at most a fifth beside any other, fails in one of twelve cases on Linux" in WORDS
 
 
 def test_westwood_joined_by_reno_gets_what_is_stated(lan: pl.DataFrame):
@@ -95,6 +100,27 @@ def test_westwood_joined_by_reno_gets_what_is_stated(lan: pl.DataFrame):
     now = "With today's hosts it gets {:.0f} and Reno {:.0f}"
     assert now.format(today["mean_first_mbit_per_s"], today["mean_second_mbit_per_s"]) in WORDS
     assert math.isclose(sum(numbers), 96.5, abs_tol=0.5)
+
+
+def of_lan(heading: str) -> dict[str, tuple[str, str]]:
+    """Rank correlation and Cohen's kappa by value of a sweep, with the study's hosts, on the LAN's page."""
+    page = (DOCS / "papers" / "lan-pairs.md").read_text("utf-8")
+    section = page.partition(f"### Simulator, the study's hosts: {heading}")[2].partition("\n### ")[0]
+    rows = re.findall(r"^\| (.*?) \| Table I \| (\S+) .*? \| (\S+) \|$", section, re.MULTILINE)
+    return {value: (ranks, kappa) for value, ranks, kappa in rows}
+
+
+def test_the_chosen_settings_of_the_lan_do_what_is_stated():
+    noise = of_lan("Every pair, over the longest time that a host takes for a packet")
+    (rank_10, kappa_10), (rank_30, kappa_30), (rank_100, kappa_100) = (
+        noise[f"uniform(0 us, {longest} us)"] for longest in (10, 30, 100)
+    )
+    assert noise["uniform(0 us, 0 us)"][1] == "0.00"
+    assert f"rank correlations are {rank_10}, {rank_30} and {rank_100}" in WORDS
+    assert f"and Cohen's κ {kappa_10}, {kappa_30} and {kappa_100}." in WORDS
+    ticks = of_lan("Every pair, over the ticks per second of the hosts")
+    assert all(max(ticks, key=lambda hz: float(ticks[hz][at])) == "100" for at in (0, 1))
+    assert "With 100 ticks per second the ranks and the verdicts agree best." in WORDS
 
 
 PHONE = (DOCS / "papers" / "hsdpa.md").read_text("utf-8")
@@ -245,9 +271,9 @@ def test_the_background_and_twice_the_main_flow_are_what_the_testbeds_page_says(
     ).pivot("quantity", index=("part", "row", "engine"), values="mean")
     assert over_the_bus.height == 2 * 50
     sums = over_the_bus.select(pl.col("background") + 2 * pl.col("main")).to_series()
-    assert (round(sums.min()), round(sums.max())) == (650, 653)  # pyright: ignore[reportArgumentType]
+    assert (round(sums.min()), round(sums.max())) == (648, 653)  # pyright: ignore[reportArgumentType]
     page = " ".join(TESTBED.with_suffix(".md").read_text("utf-8").split())
-    assert "the background and twice the main flow are 650 to 653 Mbit/s here, whatever the variant" in page
+    assert "the background and twice the main flow are 648 to 653 Mbit/s here, whatever the variant" in page
     printed = numbers.filter(pl.col("table").is_in([f"Table {number}" for number in range(8, 12)]))
     one_engine = printed.filter(engine="sim").pivot("quantity", index=("table", "row"), values="published")
     medians = one_engine.group_by("table").agg(
@@ -313,11 +339,51 @@ def test_the_tables_of_the_testbed_are_as_stated():
     said = f"the median difference with the study's hosts is {lost}, and the rank correlation {ranks}"
     assert f"{said} instead of {without}" in WORDS
     losses = ("0.002 %", "0.005 %", "0.01 %", "0.02 %", "0.05 %", "0.1 %", "0.5 %")
-    one_end = [
-        of_testbed("Simulator, the study's hosts: Scenario 6 over random loss", each) for each in losses
+    one_end = {
+        loss: of_testbed("Simulator, the study's hosts: Scenario 6 over random loss", loss)[0]
+        for loss in losses
+    }
+    best = max(one_end, key=lambda loss: float(one_end[loss]))
+    assert f"of the seven that were tried {best} gives the best rank correlation, {one_end[best]}." in WORDS
+
+
+def test_the_send_buffer_of_the_testbed_does_what_is_stated():
+    five = "Simulator, the study's hosts: BIC, CUBIC, Scalable, YeAH and H-TCP for {} s, over the send buffer"
+    titles = (
+        five.format(300),
+        five.format(20),
+        five.replace("BIC, CUBIC, Scalable, YeAH and H-TCP", "The other variants").format(300),
+    )
+    off = [
+        [of_testbed(title, buffer)[1] for buffer in ("unlimited", "4096 1519616 1519616")] for title in titles
     ]
-    assert max(float(ranks) for ranks, _ in one_end) < 0.3
-    assert "none of the seven that were tried raises its rank correlation above 0.3" in WORDS
+    (long, long_with), (short, short_with), (others, others_with) = off
+    assert f"With this buffer the five are within {long_with} in the median in 300 s" in WORDS
+    assert f"within {short_with} in 20 s, instead of {long} and {short}" in WORDS
+    assert f"The others would be {others_with} off with it, and are {others} off without" in WORDS
+    # The median of all cells lies between the medians of both groups.
+    numbers = pl.read_csv(TESTBED / "comparison.csv", infer_schema_length=None)
+    rest = numbers.filter(
+        ~pl.col("row").str.contains("bic|cubic|scalable|yeah|htcp"), table="Table 3", engine="sim-study-hosts"
+    )
+    off_in_20_s = rest.select(100 * (pl.col("mean") / pl.col("published") - 1).abs().median()).item()
+    both = f"between {others.split()[0]} and {long_with}, and that of Table 3 between {short_with.split()[0]}"
+    assert f"the median of Table 2 would be {both} and {off_in_20_s:.0f} %." in WORDS
+
+
+def test_the_minute_after_the_shaper_is_as_stated():
+    numbers = pl.read_csv(TESTBED / "comparison.csv", infer_schema_length=None)
+    after = numbers.filter(table="Table 5, after", engine="sim-study-hosts")
+    off = after.select(100 * (pl.col("mean") / pl.col("published") - 1).abs().median()).item()
+    assert f"within {off:.0f} % of them in the median" in WORDS
+    order = after.select(pl.corr("mean", "published", method="spearman")).item()
+    assert f"with a rank correlation of {order:.2f}. Scalable is the exception" in WORDS
+    scalable = after.row(by_predicate=pl.col("row") == "scalable", named=True)
+    assert f"it gets {scalable['mean']:.0f} Mbit/s here, and {scalable['published']:.1f} in print" in WORDS
+    # No other variant is as far off.
+    ratios = after.with_columns(times=pl.col("mean") / pl.col("published")).sort("times")
+    assert ratios["row"][-1] == "scalable"
+    assert ratios["times"][-2] < 2.2
 
 
 def test_reno_gets_a_third_as_much_in_20_s_as_in_300_s_in_print_and_with_the_threshold():
@@ -331,9 +397,9 @@ def test_reno_gets_a_third_as_much_in_20_s_as_in_300_s_in_print_and_with_the_thr
 
 def test_the_conclusions_of_the_testbed_are_as_stated():
     page = " ".join(TESTBED.with_suffix(".md").read_text("utf-8").split())
-    assert "| Simulator | 6 | 3 | 17 | 0 | | Simulator, the study's hosts | 8 | 4 | 14 | 0 |" in page
+    assert "| Simulator | 6 | 3 | 17 | 0 | | Simulator, the study's hosts | 7 | 5 | 14 | 0 |" in page
     assert "say the same of 25 of the 26 conclusions that both ran" in page
-    then = "Of 26 conclusions eight hold with the study's hosts, four depend and fourteen fail"
+    then = "Of 26 conclusions seven hold with the study's hosts, five depend and fourteen fail"
     assert f"{then}; with today's hosts six, three and seventeen." in WORDS
     assert "says the same as the simulator of 25 of them." in WORDS
 

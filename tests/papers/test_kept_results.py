@@ -1,0 +1,23 @@
+"""The page of a study whose results are kept beside it (docs/decisions/0021-results-that-take-days.md)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import tussle
+from tussle.papers import About, Study, content, results_in, write_markdown
+
+PAGES = Path(__file__).parents[2] / "docs" / "papers"
+
+
+def test_the_page_of_the_testbed_says_what_its_kept_results_say():
+    """The words and numbers of the page, and every cell of its CSV, made anew."""
+    study = Study.load("linux-variants")
+    page = (PAGES / f"{study.name}.md").read_text("utf-8")
+    [date] = re.findall(r"were made on (\S+) with", page)
+    about = About(f"tussle paper {study.name}", date, tussle.__version__)
+    files = write_markdown(content(study, results_in(study, PAGES / study.name / "results"), about))
+    assert files[f"{study.name}.md"] == page
+    cells = (PAGES / study.name / "comparison.csv").read_text("utf-8")
+    assert files[f"{study.name}/comparison.csv"] == cells
