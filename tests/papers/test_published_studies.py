@@ -380,6 +380,10 @@ def test_the_minute_after_the_shaper_is_as_stated():
     assert f"with a rank correlation of {order:.2f}. Scalable is the exception" in WORDS
     scalable = after.row(by_predicate=pl.col("row") == "scalable", named=True)
     assert f"it gets {scalable['mean']:.0f} Mbit/s here, and {scalable['published']:.1f} in print" in WORDS
+    shaped = numbers.filter(quantity="during_mbit_per_s", engine="sim-study-hosts")["published"]
+    assert (shaped < 0.01 * 500).all()
+    page = " ".join(TESTBED.with_suffix(".md").read_text("utf-8").split())
+    assert "that the shaper has left a hundredth of the rate or less" in page
     # No other variant is as far off.
     ratios = after.with_columns(times=pl.col("mean") / pl.col("published")).sort("times")
     assert ratios["row"][-1] == "scalable"
