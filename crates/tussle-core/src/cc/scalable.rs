@@ -2,8 +2,8 @@
 //! loss. Both are proportional to the window, so recovery from a loss takes the same number of round trips at
 //! any rate. Source: Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM
 //! SIGCOMM CCR 33(2), 2003. Agrees with: Linux 6.1 `scalable`, which is never slower than Reno below 100
-//! packets. Where the host corrects for delayed
-//! ACKs, a fiftieth for each ACK, as in Linux before 3.10. Departs: nowhere known.
+//! packets. Where the host corrects for delayed ACKs, a fiftieth for each ACK, as in Linux before 3.10.
+//! Departs: nowhere known.
 
 use super::{CongestionControl, Control, Entry};
 use crate::tcp::{Ack, Cause, Flow};
