@@ -164,7 +164,7 @@ def test_rate_halving_is_refused_on_the_kernel(tmp_path):
 @pytest.mark.usefixtures("kernel")
 def test_growth_that_is_corrected_for_delayed_acks_is_refused_on_the_kernel(tmp_path):
     file = changed(tmp_path, "# Packet 2", 'hosts = { growth = "ack_corrected" }\n# Packet 2')
-    with pytest.raises(TussleError, match=r"hosts\.growth: Linux has corrected no ACKs since 3\.10"):
+    with pytest.raises(TussleError, match=r"hosts\.growth: Linux of today corrects no ACKs; give"):
         play([file], "kernel")
 
 

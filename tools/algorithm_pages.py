@@ -76,9 +76,9 @@ def _index(measured: Mapping[str, Measured]) -> str:
         "Each algorithm has a page with its source, its departures from that source, and its behaviour on a "
         "path.",
         _MEASURED,
-        "The link used, the retransmissions of all packets sent and the mean queue are those of one flow "
-        "over a path of 200 Mbit/s and 100 ms, with buffers of 0.1 and 1 bandwidth-delay product (BDP). The "
-        "last column is its share of the goodput of two flows, of which the other is Reno and starts a "
+        "The link used, the part of the packets that is retransmitted and the mean queue are those of one "
+        "flow over a path of 200 Mbit/s and 100 ms, with buffers of 0.1 and 1 bandwidth-delay product (BDP). "
+        "The last column is its share of the goodput of two flows, of which the other is Reno and starts a "
         "second later, over a path of 50 Mbit/s and 40 ms. No queue here marks packets; the pages of dctcp "
         "and prague also show a queue that does.",
         _table(header, rows),

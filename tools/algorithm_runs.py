@@ -48,7 +48,7 @@ class Queueing:
     """The mean."""
     queue_ms: float = 0
     retransmitted_percent: float = 0
-    """Retransmissions, of all packets sent."""
+    """Percentage of the packets sent that are retransmissions."""
 
 
 @dataclass(frozen=True)

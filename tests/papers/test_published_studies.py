@@ -360,7 +360,7 @@ def test_the_send_buffer_of_the_testbed_does_what_is_stated():
     (long, long_with), (short, short_with), (others, others_with) = off
     assert f"With this buffer the five are within {long_with} in the median in 300 s" in WORDS
     assert f"within {short_with} in 20 s, instead of {long} and {short}" in WORDS
-    assert f"The others would be {others_with} off with it, and are {others} off without" in WORDS
+    assert f"The others would be {others_with} off with it, and are {others} off without it" in WORDS
     # The median of all cells lies between the medians of both groups.
     numbers = pl.read_csv(TESTBED / "comparison.csv", infer_schema_length=None)
     rest = numbers.filter(
@@ -384,6 +384,17 @@ def test_the_minute_after_the_shaper_is_as_stated():
     assert (shaped < 0.01 * 500).all()
     page = " ".join(TESTBED.with_suffix(".md").read_text("utf-8").split())
     assert "that the shaper has left a hundredth of the rate or less" in page
+    assert scalable["published"] < after.filter(pl.col("row") != "scalable")["published"].min() / 2  # pyright: ignore[reportOperatorIssue]
+    alike = numbers.filter(
+        pl.col("row").is_in(["illinois", "yeah"]),
+        pl.col("quantity").is_in(["during_mbit_per_s", "after_mbit_per_s"]),
+        table="Table 5",
+        engine="sim-study-hosts",
+    )
+    assert alike.height == 4
+    assert alike["published"].n_unique() == 2
+    assert "less than half of what any other variant gets in print" in page
+    assert "Illinois and YeAH have the same numbers in print" in page
     # No other variant is as far off.
     ratios = after.with_columns(times=pl.col("mean") / pl.col("published")).sort("times")
     assert ratios["row"][-1] == "scalable"

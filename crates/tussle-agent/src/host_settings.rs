@@ -248,7 +248,7 @@ pub(crate) fn check_host(table: &str, host: &Host) -> Result<(), Refusal> {
         (
             host.growth == Growth::AckCorrected,
             "growth",
-            "Linux has corrected no ACKs since 3.10; give \"packet\" or \"ack\", or the simulator",
+            "Linux of today corrects no ACKs; give \"packet\" or \"ack\", or the simulator",
         ),
         (host.fack, "fack", "Linux has had none since 4.15; give false, or the simulator"),
         (

@@ -80,7 +80,7 @@ class Hosts(Table):
     growth: Axis[Growth] | None = None
     """The unit by which the window of a sender grows: each acknowledged "packet", or each "ack", however
     many packets it acknowledges (`net.ipv4.tcp_abc = 0`, which the kernels that Tussle builds have again).
-    Linux before 3.10 counted ACKs, too, but corrected some algorithms for delayed ACKs ("ack_corrected"): in
+    Linux 2.6 counted ACKs, too, but corrected some algorithms for delayed ACKs ("ack_corrected"): in
     congestion avoidance CUBIC and YeAH count packets, and Scalable grows by 1/50 of a packet for each ACK."""
     sack: Axis[Switch] | None = None
     """Whether the host permits selective acknowledgements (`net.ipv4.tcp_sack`). Without them, at either end

@@ -2,7 +2,7 @@
 //! loss. Both are proportional to the window, so recovery from a loss takes the same number of round trips at
 //! any rate. Source: Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM
 //! SIGCOMM CCR 33(2), 2003. Agrees with: Linux 6.1 `scalable`, which is never slower than Reno below 100
-//! packets. Where the host corrects for delayed ACKs, a fiftieth for each ACK, as in Linux before 3.10.
+//! packets. Where the host corrects for delayed ACKs, a fiftieth for each ACK, as in Linux 2.6.
 //! Departs: nowhere known.
 
 use super::{CongestionControl, Control, Entry};
@@ -19,7 +19,7 @@ pub(super) const ENTRY: Entry = Entry {
 
 /// Packets to deliver for one packet of growth. (Paper: 1/a, with a = 0.01.)
 const PER: u32 = 100;
-/// ACKs for one packet of growth where the host corrects for delayed ACKs (Linux before 3.10).
+/// ACKs for one packet of growth where the host corrects for delayed ACKs (Linux 2.6).
 const PER_ACK: u32 = 50;
 /// Divisor of the window that gives the reduction after a loss. (Paper: 1/b, with b = 0.125.)
 const LOST_PART: u32 = 8;

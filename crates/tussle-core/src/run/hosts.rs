@@ -123,7 +123,8 @@ pub enum Growth {
     Packet,
     /// ACKs, however many packets they acknowledge (`tcp_abc = 0`).
     Ack,
-    /// ACKs, but algorithms that Linux before 3.10 corrected for delayed ACKs count packets in congestion avoidance.
+    /// ACKs, with the corrections for delayed ACKs that Linux 2.6 had: in congestion avoidance CUBIC and YeAH count packets,
+    /// and Scalable grows by 1/50 of a packet for each ACK.
     AckCorrected,
 }
 
