@@ -140,6 +140,12 @@ def test_a_receive_window_limits_the_packets_of_an_estimate():
     assert estimate_s([run], "sim") == pytest.approx(0.005 + 128_000 * (70e-9 + 45e-9))
 
 
+def test_stations_of_802_11_share_the_packets_of_an_estimate():
+    """54 Mbit/s among a flow and four stations for 300 s: 270 000 packets of 1500 bytes."""
+    [run, *_] = planned(Study.load("linux-variants"), "wifi", Setting()).runs()
+    assert estimate_s([run], "sim") == pytest.approx(0.005 + 270_000 * (70e-9 + 45e-9))
+
+
 @pytest.mark.parametrize(
     ("buffer", "window_bytes"),
     [

@@ -117,7 +117,12 @@ def _has_a_limited_window(run: Mapping[str, Any], flow: Mapping[str, Any]) -> bo
 def _packets(run: Mapping[str, Any]) -> float:
     """Return the largest number of packets that can leave the bottleneck, in one direction."""
     duration_s = run["duration_ns"] / 1e9
-    rates = [element.get("rate_bit_per_s", 0) for element in run["elements"] if element["name"] == BOTTLENECK]
+    # Saturated stations of 802.11 take turns with the flows.
+    rates = [
+        element.get("rate_bit_per_s", 0) / (1 + element.get("stations", 0))
+        for element in run["elements"]
+        if element["name"] == BOTTLENECK
+    ]
     carried = max(rates, default=0) * duration_s / _PACKET_BITS
     written = sum(flow.get("bytes") or math.inf for flow in run["flows"]) * 8 / _PACKET_BITS
     allowed = sum(_window_bit_per_s(run, flow) for flow in run["flows"]) * duration_s / _PACKET_BITS
