@@ -2,6 +2,7 @@
 
 import contextlib
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,13 +21,16 @@ def boot(command: Sequence[str], output: Path, expired: Callable[[int], str | No
     with output.open("wb") as file:
         # The guest ends when its standard input closes, and thereby with this process.
         guest = subprocess.Popen(command, cwd=output.parent, stdin=subprocess.PIPE, stdout=file, stderr=file)  # noqa: S603
+        # `Popen.wait` with a limit of time would look every 50 ms, and most guests take less than 200.
+        waiting = threading.Thread(target=guest.wait)
+        waiting.start()
         try:
-            while True:
-                try:
-                    return guest.wait(_ASK_S)
-                except subprocess.TimeoutExpired:
-                    if reason := expired(guest.pid):
+            while waiting.is_alive():
+                waiting.join(_ASK_S)
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    if waiting.is_alive() and (reason := expired(guest.pid)):
                         return reason
+            return guest.wait()
         finally:
             if guest.stdin:
                 guest.stdin.close()

@@ -1,5 +1,6 @@
 """Sweep: executes every run of a scenario, on all cores, resumable, and writes a dataset."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing, contextmanager, nullcontext
@@ -159,8 +160,12 @@ def _refuse_changed(before: Mapping[str, str], after: Mapping[str, str]) -> None
 
 
 def _check(chosen: Engine, pending: Iterable[PlannedRun]) -> None:
-    """Raise TussleError, before anything runs, when the engine cannot honour one of the runs."""
-    for planned in pending:
+    """Raise TussleError, before anything runs, when the engine cannot honour one of the runs.
+
+    Repetitions of a point differ in their random numbers only: the first of them is checked.
+    """
+    for _, repetitions in itertools.groupby(pending, lambda planned: planned.point):
+        planned = next(repetitions)
         try:
             chosen.check(planned.run)
         except TussleError as error:
