@@ -44,9 +44,12 @@ def test_the_smallest_matrix_of_the_lan_is_compared_cell_by_cell(tussle_, tmp_pa
 @pytest.mark.usefixtures("kernel")
 def test_the_page_shows_both_engines_when_both_have_run(tussle_, tmp_path):
     arguments = ("paper", *LAN, "--algorithms", "vegas,reno", "-o", "lan")
-    tussle_(*arguments)
+    first = tussle_(*arguments)
     answer = tussle_(*arguments, "--engine", "kernel")
     assert answer.status == 0
+    assert ", or less if links are not full" in first.out
+    # The simulator has counted the packets.
+    assert re.search(r"runs: matrix 4; about \d+ s with \d+ at a time$", answer.out, re.MULTILINE)
     assert answer_to("Vegas has the smallest mean share", answer.out) == "holds"
     assert Dataset.open(tmp_path / "lan" / "kernel" / "matrix").provenance["engine"]["name"] == "kernel"
     page = (tmp_path / "lan" / "index.html").read_text("utf-8")

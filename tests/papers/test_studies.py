@@ -146,6 +146,13 @@ def test_stations_of_802_11_share_the_packets_of_an_estimate():
     assert estimate_s([run], "sim") == pytest.approx(0.005 + 270_000 * (70e-9 + 45e-9))
 
 
+def test_an_estimate_has_the_packets_that_another_engine_sent():
+    """5000 instead of the 25 000 000 of a full link: they cost 5000 x 115 ns."""
+    [run, *_] = planned(Study.load("linux-variants"), "gigabit", Setting()).runs()
+    assert estimate_s([run], "sim") == pytest.approx(0.005 + 25_000_000 * 115e-9)
+    assert estimate_s([run], "sim", {run.index: 5000}) == pytest.approx(0.005 + 5000 * 115e-9)
+
+
 @pytest.mark.parametrize(
     ("buffer", "window_bytes"),
     [

@@ -207,13 +207,30 @@ def _estimate(todo: Sequence[_Work]) -> str:
     from tussle.workers.pool import available_cores
 
     plans = {_called(each.part, each.place): each.scenario.runs() for each in todo}
+    sent = [_sent_on_the_simulator(each) for each in todo]
     means = todo[0].means
     # The size of a cluster changes during the sweep.
     workers = 1 if means.cluster else means.workers or available_cores()
-    took_s = sum(estimate_s(plan, means.engine.name) for plan in plans.values()) / workers
+    of_parts = zip(plans.values(), sent, strict=True)
+    took_s = sum(estimate_s(plan, means.engine.name, known) for plan, known in of_parts) / workers
     runs = ", ".join(f"{part} {len(plan)}" for part, plan in plans.items())
     words = f"{took_s / _MINUTE_S:.0f} min" if took_s > 2 * _MINUTE_S else f"{took_s:.0f} s"
-    return f"runs: {runs}; about {words} with {workers} at a time, or less if links are not full"
+    unless = ", or less if links are not full" if None in sent else ""
+    return f"runs: {runs}; about {words} with {workers} at a time{unless}"
+
+
+def _sent_on_the_simulator(work: _Work) -> dict[int, int] | None:
+    """Return the packets that each run of a part sent, if the folder has the simulator's results of them."""
+    import polars as pl
+
+    from tussle.papers import STUDY_HOSTS
+
+    engine = "sim" + STUDY_HOSTS * work.place.parent.name.endswith(STUDY_HOSTS)
+    simulated = work.place.parents[1] / engine / work.part
+    if not simulated.exists() or (found := tussle.open(simulated)).scenario != work.scenario:
+        return None
+    flows = found.flows.group_by("run").agg(pl.col("sent_packets").sum()).collect()
+    return dict(flows.iter_rows())
 
 
 def _publish(study: "Study", folder: Path, command: str) -> None:

@@ -93,13 +93,20 @@ def _own_hosts(study: Study, swept: str | None) -> dict[str, Any]:
     return {key: value for key, value in study.hosts.settings.items() if key != swept}
 
 
-def estimate_s(runs: Iterable[PlannedRun], engine: str) -> float:
-    """Estimate the time of one core for these runs, with a bottleneck that is never idle."""
+def estimate_s(
+    runs: Iterable[PlannedRun], engine: str, sent_packets: Mapping[int, float] | None = None
+) -> float:
+    """Estimate the time of one core for these runs.
+
+    `sent_packets` are those of each run on another engine, by its index. Without them the bottleneck is
+    never idle.
+    """
     cost = _COSTS[engine]
     return sum(
         cost.start_s
         + each.run["duration_ns"] / 1e9 * cost.simulated_s
-        + _packets(each.run) * _packet_s(each.run, cost)
+        + (_packets(each.run) if sent_packets is None else sent_packets[each.index])
+        * _packet_s(each.run, cost)
         for each in runs
     )
 
