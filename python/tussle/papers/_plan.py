@@ -26,10 +26,10 @@ class _Cost(NamedTuple):
     """Time for each packet if the receive window is limited, so that the application reads at once."""
     start_s: float
     simulated_s: float
-    """Time for each simulated second, with or without packets, for samples of queues and flows."""
+    """Time for each simulated second, with or without packets."""
 
 
-_COSTS = {"sim": _Cost(70e-9, 45e-9, 0.0, 0.005, 0.0), "kernel": _Cost(2e-6, 0.8e-6, 1e-6, 0.3, 0.0025)}
+_COSTS = {"sim": _Cost(70e-9, 45e-9, 0.0, 0.005, 0.0), "kernel": _Cost(1e-6, 1.2e-6, 0.2e-6, 0.1, 0.0002)}
 
 
 Size = Literal["full", "quick"]
