@@ -10,17 +10,28 @@ from pathlib import Path
 
 import psutil
 
+from tussle.kernel.processors import confined_to
+
 _ASK_S = 0.5
 
 
-def boot(command: Sequence[str], output: Path, expired: Callable[[int], str | None]) -> int | str:
+def boot(
+    command: Sequence[str],
+    output: Path,
+    expired: Callable[[int], str | None],
+    processor: int | None = None,
+) -> int | str:
     """Boot in the folder of `output`; return the guest's status, or the reason why it was stopped.
 
-    `expired` gets the process ID twice a second, and returns such a reason, or `None`.
+    `expired` gets the process ID twice a second, and returns such a reason, or `None`. The guest stays on
+    `processor`, if one is given.
     """
     with output.open("wb") as file:
         # The guest ends when its standard input closes, and thereby with this process.
-        guest = subprocess.Popen(command, cwd=output.parent, stdin=subprocess.PIPE, stdout=file, stderr=file)  # noqa: S603
+        with confined_to(processor):
+            guest = subprocess.Popen(  # noqa: S603
+                command, cwd=output.parent, stdin=subprocess.PIPE, stdout=file, stderr=file
+            )
         # `Popen.wait` with a limit of time would look every 50 ms, and most guests take less than 200.
         waiting = threading.Thread(target=guest.wait)
         waiting.start()

@@ -20,6 +20,7 @@ from tussle.kernel.agent import agent
 from tussle.kernel.boot import ProcessorTime, boot
 from tussle.kernel.driver import FACT, driver
 from tussle.kernel.host import refuse_host, refuse_lost_state
+from tussle.kernel.processors import one_processor
 
 NETWORKS = ("auto", "driver", "mixed", "qdisc", "tun")
 """Datapaths of `--network`: the best of the machine; the simulator's elements inside the guest's kernel;
@@ -141,18 +142,21 @@ class UserMode:
         task.prepare(folder)
         place = _memory_folder(folder, task.parameters)
         # The memory has a folder of its own, since a guest can write to it.
-        with tempfile.TemporaryDirectory(prefix="tussle-memory-", dir=place) as memory:
+        with (
+            tempfile.TemporaryDirectory(prefix="tussle-memory-", dir=place) as memory,
+            one_processor() as processor,
+        ):
             launch = ["env", f"TMPDIR={memory}", str(agent()), "launch", "--confined", str(kernel.image)]
             command = [*launch, *_BOOT, *task.parameters]
             limit = ProcessorTime(task.processor_s, _IDLE_S)
-            end = boot([*command, _CONSOLE_OFF], folder / "output", limit)
+            end = boot([*command, _CONSOLE_OFF], folder / "output", limit, processor)
             if not (folder / "done").exists() and not (folder / "error").exists():
                 # The run is reproducible to the byte, so that the console can be recorded afterwards.
                 again = folder / "again"
                 again.mkdir()
                 task.prepare(again)
                 limit = ProcessorTime(min(task.processor_s, _CONSOLE_S), _CONSOLE_S)
-                boot([*command, *_CONSOLE_ON], again / "output", limit)
+                boot([*command, *_CONSOLE_ON], again / "output", limit, processor)
                 (again / "output").rename(folder / "console")
         refuse_failed(folder, end)
 
