@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -25,22 +26,25 @@ def test_a_guest_stays_on_the_processor_that_is_given(tmp_path: Path):
     assert os.sched_getaffinity(0) == ALLOWED
 
 
-def test_guests_have_different_processors_until_each_has_one():
-    reserved = [one_processor() for _ in ALLOWED]
-    assert {each.__enter__() for each in reserved} == ALLOWED
-    with one_processor() as none_left:
-        assert none_left is None
-    reserved[0].__exit__(None, None, None)
-    with one_processor() as free_again:
-        assert free_again in ALLOWED
-    for each in reserved[1:]:
-        each.__exit__(None, None, None)
+def test_guests_have_different_processors_until_one_is_left():
+    *others, left = sorted(ALLOWED)
+    with ExitStack() as all_reserved:
+        first = one_processor()
+        processors = [first.__enter__()]
+        processors += [all_reserved.enter_context(one_processor()) for _ in others[1:]]
+        assert {*processors} == {*others, *([] if others else [None])}
+        with one_processor() as none_left:
+            assert none_left is None
+        first.__exit__(None, None, None)
+        with one_processor() as free_again:
+            assert free_again == processors[0]
+            assert free_again != left
 
 
-def test_a_process_that_may_use_one_processor_reserves_that_one():
+def test_a_process_that_may_use_one_processor_leaves_it():
     [processor, *_] = sorted(ALLOWED)
     with confined_to(processor), one_processor() as reserved:
-        assert reserved == processor
+        assert reserved is None
 
 
 def test_without_a_place_for_locks_a_guest_may_use_every_processor(

@@ -1,7 +1,8 @@
-"""A processor for each guest.
+"""A processor for a guest.
 
 A guest is several processes of the host, which take turns thousands of times a second. On one processor the
-next one begins at once; another processor has to be woken first.
+next one begins at once; an idle one has to be woken first. Where guests run on all processors none is idle,
+and guests that may not move keep others from running: one processor is left.
 """
 
 import contextlib
@@ -17,10 +18,10 @@ from tussle.cache import cache_root
 
 @contextlib.contextmanager
 def one_processor() -> Iterator[int | None]:
-    """Reserve a processor that no other guest of this user has; `None` if there is none."""
+    """Reserve a processor that no other guest of this user has; `None` if only one is left."""
     folder = cache_root() / "processors"
     with contextlib.ExitStack() as reserved:
-        for processor in _allowed():
+        for processor in _to_reserve():
             # A cache on a network file system belongs to several hosts.
             lock = FileLock(folder / f"{platform.node()}-{processor}")
             with contextlib.suppress(Timeout, OSError):
@@ -46,7 +47,8 @@ def confined_to(processor: int | None) -> Iterator[None]:
         os.sched_setaffinity(0, allowed)
 
 
-def _allowed() -> list[int]:
-    """Processors of this process, the current one first: the host has chosen it among idle ones."""
+def _to_reserve() -> list[int]:
+    """All processors of this process but the last, beginning with the current one, which the host has chosen."""
     current = psutil.Process().cpu_num()
-    return sorted(os.sched_getaffinity(0), key=lambda processor: (processor != current, processor))
+    *others, _left = sorted(os.sched_getaffinity(0))
+    return sorted(others, key=lambda processor: (processor != current, processor))
