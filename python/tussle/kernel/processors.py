@@ -48,7 +48,7 @@ def confined_to(processor: int | None) -> Iterator[None]:
 
 
 def _to_reserve() -> list[int]:
-    """All processors of this process but the last, beginning with the current one, which the host has chosen."""
+    """All processors of this process but the last, the current one first: the host has chosen it."""
     current = psutil.Process().cpu_num()
     *others, _left = sorted(os.sched_getaffinity(0))
     return sorted(others, key=lambda processor: (processor != current, processor))
