@@ -37,10 +37,15 @@ def amx_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = Path(__file__).with_name("amx_host.c")
     subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
 
-    def with_library(command: Sequence[str], output: Path, expired: Callable[[int], str | None]) -> int | str:
+    def with_library(
+        command: Sequence[str],
+        output: Path,
+        expired: Callable[[int], str | None],
+        processor: int | None,
+    ) -> int | str:
         # A confined guest loads libraries from its own folder, and from those of the system.
         seen_by_guest = shutil.copy(library, output.parent)
-        return boot(["env", f"LD_PRELOAD={seen_by_guest}", *command], output, expired)
+        return boot(["env", f"LD_PRELOAD={seen_by_guest}", *command], output, expired, processor)
 
     monkeypatch.setattr(guest, "boot", with_library)
 

@@ -2,19 +2,23 @@
 
 import os
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 import pytest
 
+from tussle.engines.kernel import KernelEngine
+from tussle.kernel import guest
 from tussle.kernel.boot import ProcessorTime, boot
 from tussle.kernel.processors import confined_to, one_processor
+from tussle.scenario import Scenario
 
 ALLOWED = os.sched_getaffinity(0)
 
 
-@pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without locks of other tests."""
     monkeypatch.setenv("TUSSLE_CACHE", str(tmp_path / "cache"))
 
 
@@ -26,6 +30,7 @@ def test_a_guest_stays_on_the_processor_that_is_given(tmp_path: Path):
     assert os.sched_getaffinity(0) == ALLOWED
 
 
+@pytest.mark.usefixtures("cache")
 def test_guests_have_different_processors_until_one_is_left():
     *others, left = sorted(ALLOWED)
     with ExitStack() as all_reserved:
@@ -41,6 +46,7 @@ def test_guests_have_different_processors_until_one_is_left():
             assert free_again != left
 
 
+@pytest.mark.usefixtures("cache")
 def test_a_process_that_may_use_one_processor_leaves_it():
     [processor, *_] = sorted(ALLOWED)
     with confined_to(processor), one_processor() as reserved:
@@ -54,3 +60,17 @@ def test_without_a_place_for_locks_a_guest_may_use_every_processor(
     monkeypatch.setenv("TUSSLE_CACHE", str(tmp_path / "file"))
     with one_processor() as processor:
         assert processor is None
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_guest_gives_the_same_bytes_on_one_processor_and_on_all(monkeypatch: pytest.MonkeyPatch):
+    tables = {
+        "duration": "2 s",
+        "path": {"rate": "10 Mbit/s", "rtt": "20 ms"},
+        "flows": [{"algorithm": "cubic"}],
+    }
+    [planned] = Scenario.from_dict(tables).runs()
+    kept = KernelEngine().execute(planned.run)
+    monkeypatch.setattr(guest, "one_processor", nullcontext)
+    moved = KernelEngine().execute(planned.run)
+    assert all(kept[name].equals(moved[name]) for name in kept)
