@@ -484,8 +484,8 @@ def test_linux_and_the_simulator_agree_on_the_testbed_as_stated():
     ]
     assert sorted(shorter) == ["fairness", "friendliness", "gigabit"]
     assert len(list(linux.iterdir())) - len(shorter) == 13
-    whole = "On Linux thirteen of the sixteen parts with today's hosts are whole: all but `gigabit`, "
-    assert f"{whole}`fairness` and `friendliness`" in WORDS
+    whole = "On Linux thirteen of the seventeen parts with today's hosts are whole: all but `gigabit`, "
+    assert f"{whole}`fairness` and `friendliness`, which ran shorter, and `wifi-stations`." in WORDS
 
 
 def answers(page: str) -> list[tuple[str, str, str]]:
@@ -525,3 +525,14 @@ def test_reno_has_the_share_beside_cubic_that_is_stated():
 def jain(share: float) -> float:
     """Jain's index of two flows, one of which has this share."""
     return 1 / (2 * (share**2 + (1 - share) ** 2))
+
+
+def test_the_stations_of_the_testbeds_wifi_do_what_is_stated():
+    swept = "Scenario 5 over the number of other stations"
+    (two, four), (two_then, four_then) = (
+        [of_testbed(f"{engine}: {swept}", stations)[1] for stations in ("2", "4")]
+        for engine in ("Simulator", "Simulator, the study's hosts")
+    )
+    assert four == of_testbed("Table 6: 802.11g", "simulator")[1]
+    said = f"difference is {two} on the simulator instead of {four}"
+    assert f"{said}, and {two_then} with the study's hosts instead of {four_then}." in WORDS

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 
 import altair as alt
 import polars as pl
 
 from tussle.agreement._bounds import Bound, rows_of
 from tussle.agreement._words import amount
-from tussle.figures import CONFIG, svg
+from tussle.figures import CONFIG, as_image, svg
 
 _WIDTH_PX, _HEIGHT_PX = 380, 180
 _DECADES = 5
 """Powers of ten on the axis of differences. Smaller differences are drawn at its left end."""
-_UNREAD_IN_IMAGES = re.compile(r' (?:aria-[\w-]+|role|class)="[^"]*"')
-"""Attributes of an SVG that have no effect in an image."""
 
 
 def distribution(found: pl.DataFrame, bound: Bound) -> str:
@@ -58,7 +55,7 @@ def distribution(found: pl.DataFrame, bound: Bound) -> str:
     layers = alt.layer(curve, points, labels).properties(width=_WIDTH_PX, height=_HEIGHT_PX)
     chart = alt.vconcat(layers)
     chart.config = CONFIG
-    return _UNREAD_IN_IMAGES.sub("", svg(chart)) + "\n"
+    return as_image(svg(chart)) + "\n"
 
 
 def _label(quantity: str) -> str:

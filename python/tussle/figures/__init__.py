@@ -26,7 +26,7 @@ from tussle.figures._cells import (
 from tussle.figures._ellipse import ellipse
 from tussle.figures._figure import Beside, Chart, Figure, Outliers, View
 from tussle.figures._palette import SHARES, algorithm_colour, ink_on, share_colour
-from tussle.figures._save import FORMATS, library, save, svg
+from tussle.figures._save import FORMATS, as_image, library, save, svg
 from tussle.figures._size import resized, retitled
 from tussle.figures._style import CONFIG, INTERVAL
 from tussle.figures._verdicts import reason_in_words, spread_in_words, whole_in_words
@@ -54,6 +54,7 @@ __all__ = [
     "View",
     "algorithm_colour",
     "are_means",
+    "as_image",
     "cell_table",
     "draw",
     "ellipse",

@@ -26,6 +26,9 @@ _PIXELS_PER_POINT = 2
 _NO_CHARACTER = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Code points that XML 1.0 (section 2.2) excludes; the drawing library aborts the process at one."""
 
+_UNREAD_IN_IMAGES = re.compile(r' (?:aria-[\w-]+|role|class|pointer-events)="[^"]*"')
+_EMPTY_IN_IMAGES = re.compile(r'<path d="(?:M0,0h0v0h0Z)?"[^>]*/>')
+
 _EXPOSED = "window.vegaEmbed = vegaEmbed;"
 """The function that the scripts of pages call."""
 
@@ -86,6 +89,11 @@ def svg(chart: Chart) -> str:
     Raises TussleError when a text in it holds what is no character.
     """
     return _svg(_drawable(chart)).decode()
+
+
+def as_image(text: str) -> str:
+    """Return the text of an SVG file without what has no effect where it is shown as an image."""
+    return _EMPTY_IN_IMAGES.sub("", _UNREAD_IN_IMAGES.sub("", text))
 
 
 def save(chart: Chart, path: Path | str, file_format: str | None = None) -> Path:

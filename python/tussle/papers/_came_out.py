@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tussle.papers._content import (
@@ -11,14 +11,12 @@ from tussle.papers._content import (
     StatementShown,
     SweepShown,
     TableShown,
-    opening,
     two_digits,
 )
-from tussle.papers._scores import Score
 
 _MOST_NAMED = 3
-"""Conclusions that a sentence names; of more it gives the number."""
-_MOST_TABLES = 3
+"""Conclusions and sweeps that a sentence names; of more it gives the number."""
+_MOST_TABLES = 2
 _CHANGES = 0.2
 """Difference of rank correlation from which a sweep is worth a sentence."""
 _NEARER = 0.5
@@ -26,26 +24,42 @@ _NEARER = 0.5
 
 
 def came_out(content: Content) -> list[str]:
-    """Return the sentences: conclusions, agreement of the tables, what changes it, and what stays unlike."""
+    """Return the sentences: conclusions, agreement of the tables, and what stays unlike."""
     return [
         *_conclusions(content),
         *_with_its_hosts(content),
         *_between_engines(content),
         *_tables(content),
-        *_nearest(content),
-        *_decisive(content),
         *_contradicted(content),
         *_not_confirmed(content),
     ]
 
 
+def why(content: Content) -> list[str]:
+    """Return the reasons, as far as they are known: those of the study, and what the sweeps show."""
+    return [*content.study.causes, *_nearest(content), *_decisive(content)]
+
+
 def _conclusions(content: Content) -> Iterator[str]:
-    for engine in content.engines:
-        answers = content.answers[engine]
-        counts = [f"{answers['holds']} hold, {answers['depends']} depend, {answers['fails']} fail"]
-        counts += [f"{answers['not run']} were not run"] if answers["not run"] else []
-        name = opening(content.called[engine])
-        yield f"{name}: of {len(content.statements)} conclusions {', '.join(counts)}."
+    counts = {
+        answer: [content.answers[engine][answer] for engine in content.engines]
+        for answer in ("holds", "depends", "fails", "not run")
+    }
+    engines = [_where(content, engine) for engine in content.engines]
+    hold = [f"{count} on {engine}" for count, engine in zip(counts["holds"], engines, strict=True)]
+    hold[0] = hold[0].replace(" ", " holds " if counts["holds"][0] == 1 else " hold ", 1)
+    rest = [
+        f"{_listed(map(str, counts[answer]))} {answer if counts[answer] == [1] else plural}"
+        for answer, plural in (("depends", "depend"), ("fails", "fail"))
+        if any(counts[answer])
+    ]
+    missing = [
+        f"{count} {'was' if count == 1 else 'were'} not run on {engine}"
+        for count, engine in zip(counts["not run"], engines, strict=True)
+        if count
+    ]
+    tail = "".join(f"; {_listed(each)}" for each in (rest, missing) if each)
+    yield f"Of {len(content.statements)} conclusions {_listed(hold)}{tail}."
 
 
 def _with_its_hosts(content: Content) -> Iterator[str]:
@@ -57,9 +71,13 @@ def _with_its_hosts(content: Content) -> Iterator[str]:
         ran = [each for each in content.statements if _ran(each, engine) and _ran(each, today)]
         gained = [each for each in ran if _holds(each, engine) and not _holds(each, today)]
         lost = [each for each in ran if _holds(each, today) and not _holds(each, engine)]
-        for found, hosts in ((gained, "the study's hosts"), (lost, "today's hosts")):
+        for found, hosts in (
+            (gained, "with the study's hosts and not with today's"),
+            (lost, "with today's hosts and not with the study's"),
+        ):
             if found:
-                yield f"With {hosts} only these hold on {_where(content, today)}: {_named(found)}."
+                verb = "this holds" if len(found) == 1 else "these hold"
+                yield f"On {_where(content, today)} {verb} {hosts}: {_named(found)}."
 
 
 def _between_engines(content: Content) -> Iterator[str]:
@@ -73,22 +91,23 @@ def _between_engines(content: Content) -> Iterator[str]:
 
 def _tables(content: Content) -> Iterator[str]:
     for shown in content.tables[:_MOST_TABLES]:
-        parts = [
-            f"{_agreement(shown, shown.scores[engine])} on {_where(content, engine)}"
-            for engine in content.engines
-            if shown.scores[engine].cells
-        ]
-        yield f"{shown.table.name}: {'; '.join(parts)}."
-
-
-def _agreement(shown: TableShown, found: Score) -> str:
-    ranks = [two_digits(each) for each in (found.within or found.spearman).values()]
-    words = [f"rank correlation {' and '.join(dict.fromkeys(ranks))}"]
-    if found.median_difference is not None:
-        words.append(f"median difference {100 * found.median_difference:.0f} %")
-    if shown.table.verdict and found.verdicts and found.verdicts.kappa is not None:
-        words.append(f"Cohen's κ {two_digits(found.verdicts.kappa)}")
-    return ", ".join(words)
+        scores = {engine: score for engine in content.engines if (score := shown.scores[engine]).cells}
+        off = {
+            engine: f"{100 * score.median_difference:.0f} % off print in the median"
+            for engine, score in scores.items()
+            if score.median_difference is not None
+        }
+        ranks = [two_digits(score.mean_rank) for score in scores.values()]
+        kappas = [two_digits(score.verdicts.kappa) for score in scores.values() if score.verdicts]
+        rank_words = f"rank correlations are {_listed(ranks)}"
+        if off:
+            first, *others = (f"{words} on {_where(content, engine)}" for engine, words in off.items())
+            shorter = [each.replace(" off print in the median", "") for each in others]
+            words = f"{shown.table.name} is {_listed([first, *shorter])}; {rank_words}"
+        else:
+            words = f"{shown.table.name}: {rank_words} on {_listed(_where(content, each) for each in scores)}"
+        verdicts = f", and Cohen's κ of its verdicts is {_listed(kappas)}" if kappas else ""
+        yield f"{words}{verdicts}."
 
 
 class _Nearer(NamedTuple):
@@ -114,34 +133,44 @@ def _nearest(content: Content) -> Iterator[str]:
 
 def _nearer(content: Content, sweep: SweepShown, shown: TableShown) -> Iterator[_Nearer]:
     usual = shown.scores[sweep.engine].median_difference
-    setting = f"in the part `{sweep.part}` with `{content.study.parts[sweep.part].sweeps}`"
+    where = f"(part `{sweep.part}`, {_where(content, sweep.engine)})"
     for value, table, found in sweep.table:
         off = found.median_difference
         if table == shown.table.name and off is not None and usual and off <= _NEARER * usual:
-            change = f"a median difference of {100 * off:.0f} % instead of {100 * usual:.0f} %"
-            words = f"{setting} = {value}: {change}, on {_where(content, sweep.engine)}"
+            change = f"{100 * off:.0f} % off instead of {100 * usual:.0f} %"
+            words = f"with `{content.study.parts[sweep.part].sweeps}` = {value}: {change} {where}"
             yield _Nearer(off, off / usual, table, words)
 
 
+class _Dependence(NamedTuple):
+    """Least and largest rank correlation over a sweep."""
+
+    change: float
+    words: str
+
+
 def _decisive(content: Content) -> Iterator[str]:
-    """Name the settings that the study does not give, and that the agreement depends on."""
-    for engine in content.engines:
-        each = [_dependence(content, shown) for shown in content.sweeps if shown.engine == engine]
-        if found := [words for words in each if words]:
-            yield (
-                f"The ranks depend on what the study does not give. On {_where(content, engine)}, their "
-                f"correlation is {'; '.join(found)}."
-            )
+    """Name the settings that the study does not give, and that the agreement depends on most."""
+    by_part: dict[str, list[_Dependence]] = {}
+    for shown in content.sweeps:
+        by_part.setdefault(shown.part, []).extend(_dependence(content, shown))
+    found = sorted((max(each) for each in by_part.values() if each), reverse=True)
+    if found:
+        named = "; ".join(each.words for each in found[:_MOST_NAMED])
+        more = len(found) - _MOST_NAMED
+        others = f"; and with those of {more} more {'part' if more == 1 else 'parts'}" if more > 0 else ""
+        yield f"Rank correlations change with settings that the study does not give: {named}{others}."
 
 
-def _dependence(content: Content, shown: SweepShown) -> str:
-    """Return the least and the largest rank correlation over a sweep; nothing if they hardly differ."""
+def _dependence(content: Content, shown: SweepShown) -> Iterator[_Dependence]:
+    """Yield the least and the largest rank correlation over a sweep, unless they hardly differ."""
     ends = _ends(shown)
     if ends is None or ends[1][0] - ends[0][0] < _CHANGES:
-        return ""
+        return
     (low, at_low), (high, at_high) = ends
     key = content.study.parts[shown.part].sweeps
-    return f"{two_digits(low)} with `{key}` = {at_low} and {two_digits(high)} with {at_high}"
+    change = f"from {two_digits(low)} at {at_low} to {two_digits(high)} at {at_high}"
+    yield _Dependence(high - low, f"`{key}`, {change} (part `{shown.part}`, {_where(content, shown.engine)})")
 
 
 def _ends(shown: SweepShown) -> tuple[tuple[float, str], tuple[float, str]] | None:
@@ -166,7 +195,8 @@ def _not_confirmed(content: Content) -> Iterator[str]:
     for engine in content.engines if content.study.follows else []:
         failed = [each for each in content.statements if each.found[engine].answer == "fails"]
         if failed:
-            yield f"On {_where(content, engine)} these fail: {_named(failed)}."
+            verb = "this fails" if len(failed) == 1 else "these fail"
+            yield f"On {_where(content, engine)} {verb}: {_named(failed)}."
 
 
 def _named(statements: Sequence[StatementShown]) -> str:
@@ -177,8 +207,19 @@ def _named(statements: Sequence[StatementShown]) -> str:
 
 def _where(content: Content, engine: str) -> str:
     """Return the name of an engine after "on"."""
-    name = content.called[engine]
-    return f"the {name}" if engine.removesuffix(STUDY_HOSTS) == "sim" else name
+    base = engine.removesuffix(STUDY_HOSTS)
+    name = f"the {content.called[engine]}" if base == "sim" else content.called[engine]
+    return name.replace(", the study's hosts", " with the study's hosts")
+
+
+def _listed(items: Iterable[str]) -> str:
+    """Join items: a comma between them, "and" before the last one.
+
+    >>> _listed(["6", "7", "5"])
+    '6, 7 and 5'
+    """
+    *others, last = items
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _ran(shown: StatementShown, engine: str) -> bool:

@@ -13,8 +13,9 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from tussle.dataset import Dataset
-from tussle.papers._charts import MEASURES, Drawn, SweptScore, drawn, over_sweep
+from tussle.papers._charts import MEASURES, Drawn, SweptScore, beside, drawn, over_sweep
 from tussle.papers._compare import Point, Row, both_orders, numbers, rows, swept
+from tussle.papers._matrices import matrices
 from tussle.papers._plan import SIZES, Setting, planned
 from tussle.papers._printed import on_printed_numbers
 from tussle.papers._scores import Score, Verdicts, score
@@ -88,6 +89,10 @@ class TableShown(NamedTuple):
     """For each engine, the number of pairs whose verdicts over both orders agree, and the number of pairs."""
     apart: dict[str, list[Row]]
     """For each engine, the rows that disagree, the largest difference first."""
+    scatter: str = ""
+    """Figure of Tussle's numbers over the printed ones."""
+    matrix: str = ""
+    """Figure of the printed matrix beside Tussle's; empty if the table has no pairs."""
 
 
 class SweepShown(NamedTuple):
@@ -175,7 +180,7 @@ def content(study: Study, results: Results, about: About) -> Content:
     usual = [base + hosts for base in _CALLED for hosts in ("", STUDY_HOSTS)]
     engines = [engine for engine in usual if engine in results]
     engines += [engine for engine in results if engine not in usual]
-    tables = [_table(study, table, results) for table in study.tables]
+    tables = [_table(study, table, results, engines) for table in study.tables]
     return Content(
         study,
         about,
@@ -217,15 +222,20 @@ def called(engine: str) -> str:
     return name if base == engine else f"{name}, the study's hosts"
 
 
-def _table(study: Study, table: Table, results: Results) -> TableShown:
+def _table(study: Study, table: Table, results: Results, engines: Sequence[str]) -> TableShown:
     compared = rows(study, table, results)
     orders = {engine: both_orders(compared, engine) for engine in results}
+    scores = {engine: score(table, compared, engine) for engine in results}
+    names = {engine: called(engine) for engine in engines if scores[engine].cells}
+    known = [row for row in compared if row.found]
     return TableShown(
         table,
         list(_grouped(table, compared)),
-        {engine: score(table, compared, engine) for engine in results},
+        scores,
         {engine: (sum(a == b for _, a, b in each), len(each)) for engine, each in orders.items() if each},
         {engine: _apart(table, compared, engine) for engine in results},
+        beside(table.columns, known, names) if names else "",
+        matrices(table, known, names) if names else "",
     )
 
 

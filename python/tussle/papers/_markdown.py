@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import TextWrapper
 from typing import NamedTuple
 
-from tussle.papers._came_out import came_out
-from tussle.papers._charts import beside
+from tussle.figures import as_image
+from tussle.papers._came_out import came_out, why
 from tussle.papers._compare import Row
 from tussle.papers._content import (
     Content,
@@ -38,8 +38,6 @@ _WRAP = TextWrapper(118, break_long_words=False, break_on_hyphens=False)
 _BULLET = TextWrapper(118, break_long_words=False, break_on_hyphens=False, subsequent_indent="  ")
 _TAGS = re.compile(r"</?p>")
 _CODE = re.compile(r"</?code>")
-_UNREAD_IN_IMAGES = re.compile(r' (?:aria-[\w-]+|role|class)="[^"]*"')
-"""Attributes of an SVG that have no effect in a Markdown image: a quarter of its size."""
 
 
 class _Page(NamedTuple):
@@ -68,7 +66,7 @@ class _Page(NamedTuple):
 
     def figure(self, name: str, caption: str, svg: str) -> None:
         """Add a figure, written as a file of its own."""
-        self.files[f"{self.folder}/{name}.svg"] = _UNREAD_IN_IMAGES.sub("", svg) + "\n"
+        self.files[f"{self.folder}/{name}.svg"] = as_image(svg) + "\n"
         self.lines.extend([f"![{caption}]({self.folder}/{name}.svg)", ""])
 
 
@@ -83,7 +81,7 @@ def write_markdown(content: Content) -> dict[str, str]:
         for index, shown in enumerate(content.tables, 1):
             _table(page, content, shown, f"table-{index}")
     if content.sweeps:
-        page.say("## What the study does not give, varied", *_block(content, "why"))
+        page.say("## What the study does not give, varied", *_block(content, "varied"))
         for shown in content.sweeps:
             _sweep(page, content, shown)
     _experiments(page, content)
@@ -100,6 +98,9 @@ def _opening(page: _Page, content: Content) -> None:
     commands = ", ".join(f"`{command}`" for command in content.commands)
     page.say(f"# {study.title}", study.about, "## What came out")
     page.bullets(came_out(content))
+    if reasons := why(content):
+        page.say("## Why")
+        page.bullets(reasons)
     page.say("## What was done", *_block(content, "setup"))
     if content.own_hosts:
         settings = ", ".join(f"`{key} = {value}`" for key, value in content.own_hosts.settings.items())
@@ -149,10 +150,13 @@ def _table(page: _Page, content: Content, shown: TableShown, name: str) -> None:
     header += ["over both orders"] if shown.orders else []
     page.table(header, [[content.called[engine], *_scores(shown, engine)] for engine in engines])
     rows = [row for _, members in shown.groups for row in members if row.found]
-    names = {engine: content.called[engine] for engine in engines}
-    page.figure(name, f"{table.title}: published and run again", beside(table.columns, rows, names))
+    page.figure(name, f"{table.title}: published and run again", shown.scatter)
+    if shown.matrix:
+        page.figure(f"{name}-matrix", f"{table.title}: as a matrix", shown.matrix)
     if table.verdict:
         page.say(_rule(table))
+    if table.cause:
+        page.say(f"Why: {table.cause}")
     if len(rows) <= _MOST_ROWS:
         _cells(page, content, table, rows)
         return

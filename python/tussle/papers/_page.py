@@ -11,7 +11,7 @@ import polars as pl
 
 from tussle.errors import TussleError
 from tussle.pages import environment
-from tussle.papers._came_out import came_out
+from tussle.papers._came_out import came_out, why
 from tussle.papers._compare import Found
 from tussle.papers._content import (
     Content,
@@ -43,7 +43,8 @@ def write(content: Content) -> dict[str, str]:
         notes=content.notes,
         reading=content.reading,
         statements=content.statements,
-        came_out=[_CODE.sub(r"<code>\1</code>", escape(each)) for each in came_out(content)],
+        came_out=[*map(_marked, came_out(content))],
+        why=[*map(_marked, why(content))],
         tables=content.tables,
         sweeps=content.sweeps,
         parts=content.parts,
@@ -108,9 +109,15 @@ def _in_csv(found: Found) -> dict[str, float | None]:
     return {"mean": found.mean, "low": found.low, "high": found.high, "runs": found.runs}
 
 
+def _marked(text: str) -> str:
+    """Return as HTML a text with code between backticks."""
+    return _CODE.sub(r"<code>\1</code>", escape(text))
+
+
 def _rendered(folder: Path, **values: object) -> str:
     templates = environment("tussle.papers", folder)
     templates.filters |= {
+        "marked": _marked,
         "number": number,
         "percent": percent,
         "opening": opening,

@@ -51,6 +51,8 @@ class Table(Strict):
     title: str
     columns: tuple[Column, ...]
     note: str = ""
+    cause: str = ""
+    """Why Tussle's numbers differ from the printed ones, as far as known; with code between backticks."""
     group: str | None = None
     """Key whose values group the rows; within a group they are sorted by the first column."""
     condition: tuple[str, ...] = ()
@@ -160,6 +162,9 @@ class Study(Strict):
     sources: tuple[str, ...]
     not_given: tuple[str, ...]
     """Facts that the study does not give, and the choices made for them."""
+    causes: tuple[str, ...] = ()
+    """Why the results differ from those of the study, each with the part that shows it, if a part does; with
+    code between backticks."""
     hosts: OwnHosts | None = None
     parts: dict[str, Part]
     tables: tuple[Table, ...] = ()

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 
 import altair as alt
 
-from tussle.figures import CONFIG, svg
+from tussle.figures import CONFIG, as_image, svg
 from tussle.suites._result import CaseResult, Number
 
 _WIDTH_PX, _ROW_PX = 360, 15
 _INK, _LIMIT, _REFERENCES = "#16181d", "#a4231b", ("#3663db", "#b84a14", "#40a179", "#875581")
 _DECADES = 30.0
 """Ratio of the largest to the least number from which the axis is logarithmic."""
-_UNREAD_IN_IMAGES = re.compile(r' (?:aria-[\w-]+|role|class)="[^"]*"')
 
 
 def of_claim(cases: Sequence[CaseResult], algorithm: str) -> str:
@@ -63,7 +61,7 @@ def of_claim(cases: Sequence[CaseResult], algorithm: str) -> str:
     layers = alt.layer(spans, dots, marks).properties(width=_WIDTH_PX, height=alt.Step(_ROW_PX))
     chart = alt.vconcat(layers)
     chart.config = CONFIG
-    return _UNREAD_IN_IMAGES.sub("", svg(chart))
+    return as_image(svg(chart))
 
 
 def _series(case: CaseResult, algorithm: str) -> list[tuple[str, Number]]:
