@@ -8,7 +8,7 @@ import csv
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -31,7 +31,7 @@ steady.from = "10 s"
 repetitions = 1
 record.samples = "off"
 path = {{ rate = "{rate_mbit_per_s} Mbit/s", rtt = "100 ms", queue.limit = "1000 packets" }}
-hosts = {{ offloads = true, timestamps = "synchronised", initial_cwnd = 3 }}
+hosts = {{ offloads = true, timestamps = "synchronised", initial_cwnd = 3{recovery} }}
 
 [[flows]]
 algorithm = [{variants}]
@@ -62,14 +62,24 @@ def burst_of(size_bytes: int) -> Edit:
     )
 
 
+RECOVERY = {
+    "today": "",
+    "rfc6675": ', recovery = "rfc6675"',
+    "rfc6675, no probes": ', recovery = "rfc6675", tlp = false',
+}
+"""Settings of the hosts by loss recovery: that of Linux 6.1, and two nearer to that of the study's time."""
+
+
 @dataclass(frozen=True)
 class Experiment:
-    """A kernel, and the rate of the link: a row of the table."""
+    """A kernel, the rate of the link, and the loss recovery of the hosts: a row of the table."""
 
     burst_bytes: int
     """Burst of the token bucket, which drops larger segments; 0: they are cut into packets, as today."""
     autosizing: bool
     rate_mbit_per_s: int
+    recovery: str = "today"
+    """One of `RECOVERY`."""
 
     @property
     def edits(self) -> Iterator[Edit]:
@@ -89,12 +99,16 @@ class Experiment:
 CUTS = Experiment(burst_bytes=0, autosizing=False, rate_mbit_per_s=100)
 TABLE_4_AUTOSIZED = Experiment(burst_bytes=1540, autosizing=True, rate_mbit_per_s=100)
 TABLE_4 = Experiment(burst_bytes=1540, autosizing=False, rate_mbit_per_s=100)
+TABLE_4_RFC6675 = replace(TABLE_4, recovery="rfc6675")
+TABLE_4_NO_PROBES = replace(TABLE_4, recovery="rfc6675, no probes")
 TABLE_5_AUTOSIZED = Experiment(burst_bytes=10240, autosizing=True, rate_mbit_per_s=500)
 TABLE_5 = Experiment(burst_bytes=10240, autosizing=False, rate_mbit_per_s=500)
 EXPERIMENTS: Sequence[Experiment] = (
     CUTS,
     TABLE_4_AUTOSIZED,
     TABLE_4,
+    TABLE_4_RFC6675,
+    TABLE_4_NO_PROBES,
     Experiment(burst_bytes=5120, autosizing=False, rate_mbit_per_s=500),
     TABLE_5_AUTOSIZED,
     TABLE_5,
@@ -105,13 +119,17 @@ PRINTED = {100: ("Table 4", "throughput_as_printed"), 500: ("Table 5", "during_m
 
 def run(experiment: Experiment, folder: Path) -> Iterator[dict[str, object]]:
     """Run the flows on the kernel of an experiment, unless that is done, and yield a row for each."""
-    out = folder / f"{experiment.kernel}-{experiment.rate_mbit_per_s}"
+    recovery = experiment.recovery.replace(", ", "-").replace(" ", "-")
+    out = folder / f"{experiment.kernel}-{experiment.rate_mbit_per_s}-{recovery}"
     if not out.exists():
         _build(experiment, folder / "linux")
         scenario = folder / "bucket.toml"
         names = STUDY.published().filter(pl.col("table") == "Table 4")["flows.0.algorithm"]
-        variants = ", ".join(f'"{name}"' for name in names)
-        text = SCENARIO.format(rate_mbit_per_s=experiment.rate_mbit_per_s, variants=variants)
+        text = SCENARIO.format(
+            rate_mbit_per_s=experiment.rate_mbit_per_s,
+            variants=", ".join(f'"{name}"' for name in names),
+            recovery=RECOVERY[experiment.recovery],
+        )
         scenario.write_text(text, "utf-8")
         on_linux = ("--engine", "kernel", "--network", "qdisc", "--kernel", experiment.kernel)
         _tussle("run", scenario, *on_linux, "-o", out)
@@ -121,6 +139,7 @@ def run(experiment: Experiment, folder: Path) -> Iterator[dict[str, object]]:
             "rate_mbit_per_s": experiment.rate_mbit_per_s,
             "burst_bytes": experiment.burst_bytes,
             "autosizing": experiment.autosizing,
+            "recovery": experiment.recovery,
             "algorithm": row["algorithm"],
             "goodput_mbit_per_s": f"{row['goodput_bit_per_s'] / 1e6:.3f}",
         }
@@ -170,6 +189,7 @@ def of(experiment: Experiment) -> pl.DataFrame:
         pl.col("rate_mbit_per_s") == experiment.rate_mbit_per_s,
         pl.col("burst_bytes") == experiment.burst_bytes,
         pl.col("autosizing") == experiment.autosizing,
+        pl.col("recovery") == experiment.recovery,
     )
 
 
@@ -191,13 +211,14 @@ def overview() -> str:
                 f"{experiment.rate_mbit_per_s} Mbit/s",
                 f"drops more than {experiment.burst_bytes} B" if experiment.burst_bytes else "cuts segments",
                 "yes" if experiment.autosizing else "no",
+                experiment.recovery,
                 f"{ours.item(0):.3g} to {ours.item(-1):.3g}",
                 f"{printed.item(0):.3g} to {printed.item(-1):.3g} ({PRINTED[experiment.rate_mbit_per_s][0]})",
                 f"{median_ratio(experiment):.3g}",
                 f"{ranks:.2f}",
             )
         )
-    ours = ("link", "token bucket", "autosizing", "goodput, Mbit/s")
+    ours = ("link", "token bucket", "autosizing", "recovery", "goodput, Mbit/s")
     return table((*ours, "printed", "median ratio", "rank correlation"), lines)
 
 
