@@ -74,7 +74,7 @@ def test_a_page_opens_with_what_came_out_and_repeats_no_number_wrongly(files: di
     assert scores is not None
     first, second, difference = scores.groups()
     ranks = (float(first) + float(second)) / 2
-    words = f"Table I is {difference} % off print in the median on the simulator; rank correlations are"
+    words = f"Table I is {difference} % off print in the median on the simulator; the rank correlation is"
     assert f"- {words} {ranks:.2f}, and Cohen's κ" in opening
     assert "Not true of the study's own numbers: “HighSpeed shares fairly" in opening
 

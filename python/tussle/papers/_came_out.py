@@ -92,20 +92,20 @@ def _between_engines(content: Content) -> Iterator[str]:
 def _tables(content: Content) -> Iterator[str]:
     for shown in content.tables[:_MOST_TABLES]:
         scores = {engine: score for engine in content.engines if (score := shown.scores[engine]).cells}
-        off = {
-            engine: f"{100 * score.median_difference:.0f} % off print in the median"
+        off = [
+            f"{100 * score.median_difference:.0f} % on {_where(content, engine)}"
             for engine, score in scores.items()
             if score.median_difference is not None
-        }
+        ]
         ranks = [two_digits(score.mean_rank) for score in scores.values()]
         kappas = [two_digits(score.verdicts.kappa) for score in scores.values() if score.verdicts]
-        rank_words = f"rank correlations are {_listed(ranks)}"
+        plural = "the rank correlation is" if len(ranks) == 1 else "rank correlations are"
+        words = f"{plural} {_listed(ranks)}"
         if off:
-            first, *others = (f"{words} on {_where(content, engine)}" for engine, words in off.items())
-            shorter = [each.replace(" off print in the median", "") for each in others]
-            words = f"{shown.table.name} is {_listed([first, *shorter])}; {rank_words}"
+            off[0] = off[0].replace(" on ", " off print in the median on ", 1)
+            words = f"{shown.table.name} is {_listed(off)}; {words}"
         else:
-            words = f"{shown.table.name}: {rank_words} on {_listed(_where(content, each) for each in scores)}"
+            words = f"{shown.table.name}: {words} on {_listed(_where(content, each) for each in scores)}"
         verdicts = f", and Cohen's κ of its verdicts is {_listed(kappas)}" if kappas else ""
         yield f"{words}{verdicts}."
 
