@@ -87,6 +87,16 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def listed(items: Iterable[str]) -> str:
+    """Join items in words: commas between them, and "and" before the last one.
+
+    >>> listed(["6", "7", "5"]), listed(["6"])
+    ('6, 7 and 5', '6')
+    """
+    *others, last = items
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar to `name`; `None` if none is similar."""
     by_lower_case = {candidate.lower(): candidate for candidate in known}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from tussle.errors import listed
 from tussle.figures._palette import algorithm_colour
 from tussle.metrics import Tables, axis_columns
 
@@ -127,7 +128,7 @@ def flows_in_words(tables: Tables) -> str:
     if len(names) == _PAIR:
         return " and ".join(names)
     words = [name if count == 1 else f"{count} {name}" for name, count in counts.items()]
-    return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else words[0]
+    return listed(words)
 
 
 def other_axes_in_words(tables: Tables) -> str:

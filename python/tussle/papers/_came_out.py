@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from tussle.errors import listed
 from tussle.papers._content import (
     STUDY_HOSTS,
     Content,
@@ -49,7 +50,7 @@ def _conclusions(content: Content) -> Iterator[str]:
     hold = [f"{count} on {engine}" for count, engine in zip(counts["holds"], engines, strict=True)]
     hold[0] = hold[0].replace(" ", " holds " if counts["holds"][0] == 1 else " hold ", 1)
     rest = [
-        f"{_listed(map(str, counts[answer]))} {answer if counts[answer] == [1] else plural}"
+        f"{listed(map(str, counts[answer]))} {answer if counts[answer] == [1] else plural}"
         for answer, plural in (("depends", "depend"), ("fails", "fail"))
         if any(counts[answer])
     ]
@@ -58,8 +59,8 @@ def _conclusions(content: Content) -> Iterator[str]:
         for count, engine in zip(counts["not run"], engines, strict=True)
         if count
     ]
-    tail = "".join(f"; {_listed(each)}" for each in (rest, missing) if each)
-    yield f"Of {len(content.statements)} conclusions {_listed(hold)}{tail}."
+    tail = "".join(f"; {listed(each)}" for each in (rest, missing) if each)
+    yield f"Of {len(content.statements)} conclusions {listed(hold)}{tail}."
 
 
 def _with_its_hosts(content: Content) -> Iterator[str]:
@@ -100,13 +101,13 @@ def _tables(content: Content) -> Iterator[str]:
         ranks = [two_digits(score.mean_rank) for score in scores.values()]
         kappas = [two_digits(score.verdicts.kappa) for score in scores.values() if score.verdicts]
         plural = "the rank correlation is" if len(ranks) == 1 else "rank correlations are"
-        words = f"{plural} {_listed(ranks)}"
+        words = f"{plural} {listed(ranks)}"
         if off:
             off[0] = off[0].replace(" on ", " off print in the median on ", 1)
-            words = f"{shown.table.name} is {_listed(off)}; {words}"
+            words = f"{shown.table.name} is {listed(off)}; {words}"
         else:
-            words = f"{shown.table.name}: {words} on {_listed(_where(content, each) for each in scores)}"
-        verdicts = f", and Cohen's κ of its verdicts is {_listed(kappas)}" if kappas else ""
+            words = f"{shown.table.name}: {words} on {listed(_where(content, each) for each in scores)}"
+        verdicts = f", and Cohen's κ of its verdicts is {listed(kappas)}" if kappas else ""
         yield f"{words}{verdicts}."
 
 
@@ -210,16 +211,6 @@ def _where(content: Content, engine: str) -> str:
     base = engine.removesuffix(STUDY_HOSTS)
     name = f"the {content.called[engine]}" if base == "sim" else content.called[engine]
     return name.replace(", the study's hosts", " with the study's hosts")
-
-
-def _listed(items: Iterable[str]) -> str:
-    """Join items: a comma between them, "and" before the last one.
-
-    >>> _listed(["6", "7", "5"])
-    '6, 7 and 5'
-    """
-    *others, last = items
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _ran(shown: StatementShown, engine: str) -> bool:

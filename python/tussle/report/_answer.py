@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from tussle.errors import listed
 from tussle.figures import percent, reason_in_words, spread_in_words, whole_in_words
 from tussle.metrics import REGISTRY, Tables, axis_columns, summarise
 from tussle.metrics.coexistence import DEPENDS, NO, THRESHOLD, UNCLEAR, YES
@@ -257,7 +258,7 @@ def _pairs(verdicts: Verdicts, which: str) -> str:
         parts.append(f"{len(unclear)} {'is' if len(unclear) == 1 else 'are'} unclear{_named(unclear)}")
     if unfair:
         parts.append(f"{len(unfair)} {'does' if len(unfair) == 1 else 'do'} not")
-    return f"Of {len(verdicts)} pairs of different algorithms, {_listed(parts)}."
+    return f"Of {len(verdicts)} pairs of different algorithms, {listed(parts)}."
 
 
 def _extremes(shares: Shares, verdicts: Verdicts) -> list[str]:
@@ -297,10 +298,10 @@ def _own_kind(verdicts: dict[str, str], cells: pl.DataFrame) -> list[str]:
     phrases = []
     if failing:
         do, itself = ("does", "itself") if len(failing) == 1 else ("do", "themselves")
-        phrases.append(f"{_listed(failing)} {do} not share fairly with {itself}")
+        phrases.append(f"{listed(failing)} {do} not share fairly with {itself}")
     if unclear:
         share, itself = ("shares", "itself") if len(unclear) == 1 else ("share", "themselves")
-        phrases.append(f"whether {_listed(unclear)} {share} fairly with {itself} is unclear")
+        phrases.append(f"whether {listed(unclear)} {share} fairly with {itself} is unclear")
     return phrases
 
 
@@ -319,7 +320,3 @@ def _named(chosen: list[frozenset[str]]) -> str:
     names = [" with ".join(sorted(pair)) for pair in chosen[:_MOST_NAMED]]
     more = len(chosen) - len(names)
     return f" ({', '.join(names)}{f' and {more} more' if more else ''})"
-
-
-def _listed(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, core_schema
 
+from tussle.errors import listed
 from tussle.scenario.buffers import Link
 from tussle.scenario.fields import Axis, name_of
 from tussle.scenario.problems import Problem, annotations_in
@@ -210,7 +211,7 @@ class Kinds:
                 takers = [kind for kind in self.by_name if setting in self.settings(kind)]
                 yield Problem(
                     f"{where}.{setting}",
-                    f"a setting of {_and(takers)}; {_and(kinds)} "
+                    f"a setting of {listed(takers)}; {listed(kinds)} "
                     f"{'takes' if len(kinds) == 1 else 'take'} {', '.join(taken)}",
                 )
 
@@ -232,7 +233,7 @@ class Kinds:
         owners = {kind: each for kind, each in self.by_name.items() if name in each.model_fields}
         field = next(iter(owners.values())).model_fields[name]
         annotation = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
-        about = f"The setting of {_and(list(owners))}."
+        about = f"The setting of {listed(list(owners))}."
         return annotation, Field(default=None, alias=field.alias, description=about)
 
     def _names(self) -> list[str]:
@@ -266,8 +267,3 @@ class Kinds:
         return core_schema.no_info_wrap_validator_function(
             self._validated, core_schema.union_schema([*choices])
         )
-
-
-def _and(names: list[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
