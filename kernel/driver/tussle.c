@@ -10,6 +10,7 @@
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
 #include <linux/if_arp.h>
+#include <linux/interrupt.h>
 #include <linux/ip.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -34,6 +35,15 @@
 #define NS_BITS (8 * NSEC_PER_SEC)
 
 /*
+ * A timer that expires alone, and then runs its work as a software interrupt. When a timer of the kernel's soft kind expires,
+ * all others of that kind that may wait longer expire, too; but no host's timers may depend on the packets of other hosts.
+ */
+struct exact_timer {
+	struct hrtimer timer;
+	struct tasklet_struct work;
+};
+
+/*
  * A host's device. With a rate, it transmits one packet at a time; the packet counts as its sender's until its last bit has
  * left.
  */
@@ -43,17 +53,17 @@ struct host {
 	/* Rounding error so far, in units of 1/rate ns. */
 	u64 remainder;
 	struct sk_buff *transmitting;
-	struct hrtimer end;
+	struct exact_timer end;
 	struct napi_struct napi;
 	/* Packets that have arrived and are received at the end of this instant, which merges those of one flow. */
 	struct sk_buff_head arrived;
 };
 
-/* Guards the path and the timer's time. */
+/* Guards the path and the time of the next departure. */
 static DEFINE_SPINLOCK(lock);
 static struct tussle_path *path;
-static struct hrtimer timer;
-/* Time of the run for which the timer is set. */
+static struct exact_timer next_departure;
+/* Time of the run for which it is set. */
 static u64 due_ns = TUSSLE_NEVER;
 /* Reading of CLOCK_MONOTONIC at which the run starts. */
 static u64 zero_ns;
@@ -67,8 +77,30 @@ static u64 run_ns(void)
 	return now > zero_ns ? now - zero_ns : 0;
 }
 
+static enum hrtimer_restart expire(struct hrtimer *timer)
+{
+	tasklet_hi_schedule(&container_of(timer, struct exact_timer, timer)->work);
+	return HRTIMER_NORESTART;
+}
+
+static void set_up(struct exact_timer *exact, void (*work)(struct tasklet_struct *))
+{
+	tasklet_setup(&exact->work, work);
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(&exact->timer, expire, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_HARD);
+#else
+	hrtimer_init(&exact->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_HARD);
+	exact->timer.function = expire;
+#endif
+}
+
+static void set(struct exact_timer *exact, u64 monotonic_ns)
+{
+	hrtimer_start(&exact->timer, ns_to_ktime(monotonic_ns), HRTIMER_MODE_ABS_HARD);
+}
+
 /* Sets the timer to the next packet that leaves an element. */
-static void set_timer(void)
+static void await_departure(void)
 {
 	u64 next = tussle_path_next(path);
 
@@ -76,9 +108,9 @@ static void set_timer(void)
 		return;
 	due_ns = next;
 	if (next == TUSSLE_NEVER)
-		hrtimer_try_to_cancel(&timer);
+		hrtimer_try_to_cancel(&next_departure.timer);
 	else
-		hrtimer_start(&timer, ns_to_ktime(zero_ns + next), HRTIMER_MODE_ABS_SOFT);
+		set(&next_departure, zero_ns + next);
 }
 
 /*
@@ -163,8 +195,7 @@ static void deliver(struct sk_buff_head *arrived, int (*receive)(struct sk_buff 
 	}
 }
 
-/* Runs as a software interrupt. */
-static enum hrtimer_restart release(struct hrtimer *unused)
+static void release(struct tasklet_struct *unused)
 {
 	struct sk_buff_head arrived;
 
@@ -173,10 +204,9 @@ static enum hrtimer_restart release(struct hrtimer *unused)
 	tussle_path_release(path, run_ns());
 	collect(&arrived);
 	due_ns = TUSSLE_NEVER;
-	set_timer();
+	await_departure();
 	spin_unlock(&lock);
 	deliver(&arrived, netif_receive_skb);
-	return HRTIMER_NORESTART;
 }
 
 /* Sends the next packet of the queue discipline at once: netif_wake_queue() would let an ACK of this instant go first. */
@@ -194,10 +224,10 @@ static void run_queue(struct net_device *device)
 	}
 }
 
-/* The next packet leaves, and TCP learns that the last one has left. Runs as a software interrupt. */
-static enum hrtimer_restart end_transmission(struct hrtimer *end)
+/* The next packet leaves, and TCP learns that the last one has left. */
+static void end_transmission(struct tasklet_struct *work)
 {
-	struct host *host = container_of(end, struct host, end);
+	struct host *host = container_of(work, struct host, end.work);
 	struct sk_buff *transmitted = host->transmitting;
 
 	host->transmitting = NULL;
@@ -205,7 +235,6 @@ static enum hrtimer_restart end_transmission(struct hrtimer *end)
 	run_queue(host->device);
 	rcu_read_unlock_bh();
 	consume_skb(transmitted);
-	return HRTIMER_NORESTART;
 }
 
 /* Begins to transmit a packet; returns a copy that belongs to no sender, or NULL without memory. */
@@ -221,7 +250,7 @@ static struct sk_buff *begin_transmission(struct host *host, struct sk_buff *skb
 	duration_ns = div64_u64_rem(skb->len * NS_BITS + host->remainder, host->rate_bit_per_s, &host->remainder);
 	host->transmitting = skb;
 	netif_stop_queue(host->device);
-	hrtimer_start(&host->end, ns_to_ktime(ktime_get_ns() + duration_ns), HRTIMER_MODE_ABS_SOFT);
+	set(&host->end, ktime_get_ns() + duration_ns);
 	return copy;
 }
 
@@ -255,7 +284,7 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 	tussle_path_enter(path, skb, skb->data, skb_headlen(skb), skb->len, now);
 	tussle_path_release(path, now);
 	collect(&arrived);
-	set_timer();
+	await_departure();
 	spin_unlock_bh(&lock);
 	/* The receiver handles the packet after the sender's work is done. */
 	deliver(&arrived, netif_rx);
@@ -285,7 +314,7 @@ static const struct net_device_ops device_operations = {
 	.ndo_start_xmit = transmit,
 };
 
-static void set_up(struct net_device *device)
+static void set_up_device(struct net_device *device)
 {
 	device->netdev_ops = &device_operations;
 	device->type = ARPHRD_NONE;
@@ -300,16 +329,6 @@ static void set_up(struct net_device *device)
 	device->max_mtu = 65535;
 }
 
-static void set_up_timer(struct hrtimer *which, enum hrtimer_restart (*function)(struct hrtimer *))
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-	hrtimer_setup(which, function, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-#else
-	hrtimer_init(which, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	which->function = function;
-#endif
-}
-
 static int add_device(const struct tussle_device_request *request)
 {
 	struct net_device *device;
@@ -318,7 +337,7 @@ static int add_device(const struct tussle_device_request *request)
 
 	if (request->exit >= MAX_HOSTS || devices[request->exit])
 		return -EINVAL;
-	device = alloc_netdev(sizeof(*host), "net", NET_NAME_USER, set_up);
+	device = alloc_netdev(sizeof(*host), "net", NET_NAME_USER, set_up_device);
 	if (!device)
 		return -ENOMEM;
 	dev_net_set(device, current->nsproxy->net_ns);
@@ -326,7 +345,7 @@ static int add_device(const struct tussle_device_request *request)
 	host = netdev_priv(device);
 	host->device = device;
 	host->rate_bit_per_s = request->rate_bit_per_s;
-	set_up_timer(&host->end, end_transmission);
+	set_up(&host->end, end_transmission);
 	skb_queue_head_init(&host->arrived);
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
 	netif_napi_add(device, &host->napi, poll);
@@ -421,7 +440,7 @@ static int __init start(void)
 	devices = kvcalloc(MAX_HOSTS, sizeof(*devices), GFP_KERNEL);
 	if (!devices)
 		return -ENOMEM;
-	set_up_timer(&timer, release);
+	set_up(&next_departure, release);
 	return misc_register(&control_device);
 }
 device_initcall(start);

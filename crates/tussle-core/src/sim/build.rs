@@ -93,7 +93,6 @@ impl<'a> SimulationBuilder<'a> {
             outbox: Outbox::default(),
             dropped: Vec::new(),
             recording: Recording::new(run),
-            fq_due: Time::NEVER,
             is_done: false,
             run: run.clone(),
         };
@@ -207,7 +206,6 @@ impl<'a> Topology<'a> {
             pacing: spec.pacing,
             device_rate_bit_per_s: spec.device_rate_bit_per_s,
             timestamp_offset_ms: offsets.sender_ms,
-            echoes_timestamps: ends.receiver.rmem.is_some(),
         };
         let metrics = spec.pair.filter(|_| ends.sender.metrics_save).map(|pair| {
             let metrics = self.metrics.entry(pair).or_default();

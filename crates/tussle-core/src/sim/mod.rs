@@ -79,8 +79,6 @@ pub struct Simulation {
     outbox: Outbox,
     dropped: Vec<Packet>,
     recording: Recording,
-    /// Time before which no host's `fq` releases a packet.
-    fq_due: Time,
     is_done: bool,
 }
 
@@ -200,9 +198,6 @@ impl Simulation {
     /// Releases the first packet of an element.
     #[inline]
     fn release(&mut self, element: usize) {
-        if self.fq_due <= self.now {
-            self.release_from_hosts();
-        }
         let mut packet = Packet::new(Kind::Data, 0);
         let is_released = self.elements[element].release_into(&mut packet, self.now, &mut self.dropped);
         if !self.dropped.is_empty() {
@@ -213,26 +208,6 @@ impl Simulation {
             packet.hop += 1;
             self.forward(&packet);
             self.send_outbox();
-        }
-    }
-
-    /// Lets packets leave the hosts whose departure times have passed. The timer of `fq` may be late, and then expires
-    /// together with any other timer of the machine. All hosts of the kernel engine share one machine.
-    #[cold]
-    fn release_from_hosts(&mut self) {
-        self.fq_due = Time::NEVER;
-        for index in 0..self.flows.len() {
-            let flow = &mut self.flows[index];
-            let Endpoints::Tcp(tcp) = &mut flow.endpoints else { continue };
-            if tcp.sender.device_due() <= self.now {
-                self.outbox.hop = flow.forward_hop;
-                tcp.sender.on_timer(self.now, &mut self.outbox);
-                self.after_sender(index);
-                self.send_outbox();
-            }
-            if let Endpoints::Tcp(tcp) = &self.flows[index].endpoints {
-                self.fq_due = self.fq_due.min(tcp.sender.device_due());
-            }
         }
     }
 
@@ -361,9 +336,6 @@ impl Simulation {
     }
 
     fn wake_sender(&mut self, index: usize) {
-        if self.fq_due <= self.now {
-            self.release_from_hosts();
-        }
         self.outbox.hop = self.flows[index].forward_hop;
         if self.flows[index].action.at() <= self.now {
             match self.flows[index].action {
@@ -501,10 +473,7 @@ impl Simulation {
         }
         let flow = &mut self.flows[index];
         let (timer, is_complete) = match &flow.endpoints {
-            Endpoints::Tcp(tcp) => {
-                self.fq_due = self.fq_due.min(tcp.sender.device_due());
-                (tcp.sender.wake(), tcp.sender.is_complete())
-            }
+            Endpoints::Tcp(tcp) => (tcp.sender.wake(), tcp.sender.is_complete()),
             Endpoints::Udp(_) => (Time::NEVER, false),
         };
         let wake = timer.min(flow.action.at());

@@ -143,7 +143,7 @@ impl Device {
 
     /// Departure time of the packet that `fq` releases next; [`Time::NEVER`] while there is none, or another packet is
     /// being transmitted.
-    pub(crate) fn due(&self) -> Time {
+    fn due(&self) -> Time {
         let is_transmitting =
             self.transmitter.as_ref().is_some_and(|transmitter| transmitter.transmitting.is_some());
         match &self.queue {

@@ -99,16 +99,10 @@ impl Sender {
         held
     }
 
-    /// Departure time of the packet that the device releases next; [`Time::NEVER`] if none waits for it.
-    #[inline]
-    pub(crate) fn device_due(&self) -> Time {
-        self.device.as_ref().map_or(Time::NEVER, |device| device.due())
-    }
-
     /// Lets packets leave the device, and continues to send if the sender waits for that.
     pub(super) fn release_device(&mut self, out: &mut Outbox) {
         let Some(device) = &mut self.device else { return };
-        if device.next().min(device.due()) <= self.flow.now
+        if device.next() <= self.flow.now
             && device.release(self.flow.now, &mut out.released())
             && std::mem::take(&mut device.is_awaited)
         {
