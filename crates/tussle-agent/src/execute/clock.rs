@@ -5,7 +5,6 @@ use std::time::Duration;
 use anyhow::Context;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
-use tussle_core::script::HZ;
 
 /// Nanoseconds in a second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -31,19 +30,21 @@ impl Clock {
         Clock { zero_ns: monotonic_ns }
     }
 
-    /// Creates a clock that starts at a tick whose number is a multiple of [`COARSEST_TICKS`], so that TCP's
-    /// coarse timers have the same phase in every script. At least one such interval passes before it.
-    pub(crate) fn from_coarse_tick() -> anyhow::Result<Clock> {
+    /// Creates a clock that starts at a tick whose number is a multiple of [`COARSEST_TICKS`], so that TCP's coarse timers
+    /// have the same phase in every run, and that of the simulator's. At least one such interval passes before it. The
+    /// kernel has `hz` ticks per second.
+    pub(crate) fn from_coarse_tick(hz: u32) -> anyhow::Result<Clock> {
         let timers = std::fs::read_to_string("/proc/timer_list").context("the kernel's timers")?;
         let tick = timers
             .lines()
             .find_map(|line| line.strip_prefix("jiffies: "))
             .context("/proc/timer_list has no jiffies")?;
         let tick: u64 = tick.trim().parse().context("the number of a tick")?;
-        let last_ns = nanoseconds(ClockId::CLOCK_MONOTONIC_COARSE)?;
-        let tick_ns = SECOND_NS / u64::from(HZ);
+        let tick_ns = SECOND_NS / u64::from(hz);
+        // Ticks are at multiples of their length; the coarse clock is set some nanoseconds after each.
+        let ticked = nanoseconds(ClockId::CLOCK_MONOTONIC_COARSE)? / tick_ns;
         let next = (tick / COARSEST_TICKS + 2) * COARSEST_TICKS;
-        Ok(Clock { zero_ns: last_ns + (next - tick) * tick_ns })
+        Ok(Clock { zero_ns: (ticked + next - tick) * tick_ns })
     }
 
     /// Reading of `CLOCK_MONOTONIC` at a time of the run.

@@ -6,7 +6,6 @@ use anyhow::{anyhow, bail};
 use tussle_core::run::Sampling;
 use tussle_core::{Run, Table};
 
-use super::clock::Clock;
 use super::observer::Observer;
 use super::setup::{self, Hosts};
 use super::simulated::SimulatedElements;
@@ -22,7 +21,7 @@ pub(crate) fn run(
     environment: &Environment,
 ) -> anyhow::Result<Vec<Table>> {
     let flows = traffic::prepare(run, network, &hosts)?;
-    let clock = Clock::from_next_second()?;
+    let clock = environment.clock(run.hosts.hz)?;
     let execution = Execution { run, network, clock, environment };
     let elements = SimulatedElements::start(execution, &mut hosts)?;
     let mut observer = Observer::new(execution, hosts, &flows, elements.clone())?;

@@ -83,6 +83,8 @@ pub(crate) struct Sender {
     opens_ns: u64,
     socket: OwnedFd,
     token: Option<Token>,
+    /// Retransmissions of the SYN, known once the connection is there.
+    syn_retransmissions: OnceLock<u32>,
     log: Arc<FlowLog>,
 }
 
@@ -173,7 +175,15 @@ impl Flow {
 impl Sender {
     fn new(spec: &FlowSpec, seed: u64, socket: OwnedFd, log: Arc<FlowLog>) -> anyhow::Result<Sender> {
         let schedule = spec.schedule(seed).map_err(anyhow::Error::msg)?;
-        Ok(Sender { spec: spec.clone(), schedule, opens_ns: spec.start_ns, socket, token: None, log })
+        Ok(Sender {
+            spec: spec.clone(),
+            schedule,
+            opens_ns: spec.start_ns,
+            socket,
+            token: None,
+            syn_retransmissions: OnceLock::new(),
+            log,
+        })
     }
 
     /// Opens a sender's socket over an existing network, for the address family of `peer`.
@@ -196,9 +206,11 @@ impl Sender {
         self.log.messages()
     }
 
-    /// State of the socket.
+    /// State of the socket; its retransmissions are those of data.
     pub(crate) fn info(&self) -> anyhow::Result<TcpInfo> {
-        TcpInfo::of(&self.socket).context("TCP_INFO of a sender")
+        let mut info = TcpInfo::of(&self.socket).context("TCP_INFO of a sender")?;
+        info.total_retrans -= self.syn_retransmissions.get().copied().unwrap_or(info.total_retrans);
+        Ok(info)
     }
 
     /// Validity of the measurement at this host.
@@ -240,6 +252,7 @@ impl Receiver {
         token: Token,
     ) -> anyhow::Result<Receiver> {
         let socket = socket_for(at)?;
+        limit_segments(&socket, spec, HEADER_BYTES)?;
         // DCTCP changes the receiver's ECN feedback, too.
         if algorithms::usable(&spec.algorithm).is_ok() {
             set_algorithm(&socket, &spec.algorithm)?;
@@ -319,10 +332,10 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
         .enumerate()
         .map(|(index, spec)| {
             enter(&hosts.receivers[network.receiver_of[index]])?;
-            let listener = listener(index, spec, buffers::receive_buffer(run, spec))
+            let ends = run.ends(spec);
+            let listener = listener(index, spec, ends.header_bytes(), buffers::receive_buffer(run, spec))
                 .with_context(|| format!("the receiver of {}", spec.name))?;
             enter(&hosts.senders[index])?;
-            let ends = run.ends(spec);
             let sender =
                 sender(index, spec, &ends).with_context(|| format!("the sender of {}", spec.name))?;
             let algorithm = algorithm_of(&sender)?;
@@ -403,8 +416,14 @@ fn keep_window_limited(socket: &OwnedFd, bytes: i32) -> anyhow::Result<()> {
     if limit > bytes { limit_window(socket, bytes) } else { Ok(()) }
 }
 
-fn listener(index: usize, spec: &FlowSpec, buffer: ReceiveBuffer) -> anyhow::Result<OwnedFd> {
+fn listener(
+    index: usize,
+    spec: &FlowSpec,
+    header_bytes: u32,
+    buffer: ReceiveBuffer,
+) -> anyhow::Result<OwnedFd> {
     let socket = tcp_socket()?;
+    limit_segments(&socket, spec, header_bytes)?;
     if let ReceiveBuffer::Fixed { buffer_bytes } | ReceiveBuffer::Ample { buffer_bytes, .. } = buffer {
         // The kernel doubles the value.
         let half = usize::try_from(buffer_bytes / 2)?;
@@ -452,12 +471,18 @@ fn limit_unsent(socket: &OwnedFd) -> anyhow::Result<()> {
     sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, UNSENT_BYTES).context("unsent data")
 }
 
-fn set_sender_options(socket: &OwnedFd, spec: &FlowSpec, header_bytes: u32) -> anyhow::Result<()> {
+/// Limits the segments of a flow at one of its ends. Both need it: the window of a receiver grows in units of its own limit.
+fn limit_segments(socket: &OwnedFd, spec: &FlowSpec, header_bytes: u32) -> anyhow::Result<()> {
     if spec.mss_bytes != DEFAULT_PACKET_BYTES - header_bytes {
         let bytes = spec.mss_bytes + header_bytes - PLAIN_HEADER_BYTES;
         let bytes = i32::try_from(bytes).context("the segment size")?;
         sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, bytes).context("the segment size")?;
     }
+    Ok(())
+}
+
+fn set_sender_options(socket: &OwnedFd, spec: &FlowSpec, header_bytes: u32) -> anyhow::Result<()> {
+    limit_segments(socket, spec, header_bytes)?;
     if spec.pacing {
         // Any finite limit enables pacing; this one is never reached.
         sys::set_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, u64::MAX - 1)
@@ -492,6 +517,8 @@ fn send(flow: &Sender, to: SocketAddr, clock: Clock) -> anyhow::Result<()> {
         Err(Errno::ECONNRESET) if flow.spec.stop_ns.is_some() => return Ok(()),
         other => other.context("connecting")?,
     }
+    let connected = TcpInfo::of(&flow.socket).context("TCP_INFO of a sender")?;
+    flow.syn_retransmissions.get_or_init(|| connected.total_retrans);
     if let Some(token) = flow.token {
         socket::send(flow.socket.as_raw_fd(), &token, MsgFlags::MSG_NOSIGNAL).context("showing the token")?;
     }

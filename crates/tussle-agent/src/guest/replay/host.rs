@@ -8,7 +8,7 @@ use nix::sys::socket::{self, Backlog, MsgFlags, SockaddrIn, sockopt};
 use tussle_core::Time;
 use tussle_core::net::packet::Packet;
 use tussle_core::run::MAX_WINDOW_PACKETS;
-use tussle_core::script::{Host, MSS_BYTES, Role, Script, ScriptError, SenderState};
+use tussle_core::script::{HZ, Host, MSS_BYTES, Role, Script, ScriptError, SenderState};
 
 use super::addresses::{HOST, HOST_PORT, OPENING_TOS, PEER, PEER_PORT};
 use super::peer::Peer;
@@ -38,7 +38,7 @@ impl KernelHost {
         let socket = configured(script)?;
         let opened = || -> anyhow::Result<KernelHost> {
             let netstat = Netstat::open()?;
-            let clock = Clock::from_coarse_tick()?;
+            let clock = Clock::from_coarse_tick(HZ)?;
             let mut peer = Peer::new(script, tun, clock)?;
             let address = SockaddrIn::from(std::net::SocketAddrV4::new(HOST, HOST_PORT));
             socket::bind(socket.as_raw_fd(), &address)?;
