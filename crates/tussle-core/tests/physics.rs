@@ -143,11 +143,12 @@ fn reno_under_random_loss_follows_the_inverse_square_root() {
 }
 
 /// Over a path with a delay only, 10, 20, 40… packets leave one round trip apart after the handshake: packet
-/// n is delivered after 1 + k + 1/2 round trips, where k is the smallest integer with 10 × (2^(k+1) - 1) ≥ n.
+/// n is delivered after 1 + k + 1/2 round trips, where k is the smallest integer with 10 × (2^(k+1) - 1) + 1 ≥ n: the window
+/// does not hold the last packet back.
 #[test]
 fn a_short_flow_takes_the_handshake_and_its_slow_start_rounds() {
-    for packets in [1, 10, 11, 30, 31, 70, 71, 150] {
-        let rounds = (0..20).find(|k| 10 * ((2 << k) - 1) >= packets).expect("one is enough");
+    for packets in [1, 10, 11, 12, 31, 32, 71, 72, 150] {
+        let rounds = (0..20).find(|k| 10 * ((2 << k) - 1) + 1 >= packets).expect("one is enough");
         let elements = vec![delay("bottleneck", 30 * NS_PER_MS), delay("bottleneck-reverse", 30 * NS_PER_MS)];
         let bytes = packets * u64::from(MSS_BYTES) - 1;
         let short = FlowSpec { bytes: Some(bytes), start_ns: NS_PER_MS, ..flow("reno") };

@@ -140,14 +140,14 @@ impl CongestionControl for Westwood {
     }
 
     fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _control: &mut Control) {
-        // As in Linux, an ACK is counted with the RTT of the previous ACK.
+        // In Linux 6.1 of 2022 an ACK was counted with the RTT of the previous ACK; in 6.1.192 with its own.
+        if let Some(rtt_us @ 1..) = ack.rtt_us {
+            self.rtt.latest = flow.us_to_jiffies(u64::from(rtt_us));
+        }
         self.measure(flow);
         self.sample.bytes += u64::from(self.counted.packets(ack, flow)) * u64::from(flow.mss_bytes);
         let Rtt { latest, min, .. } = self.rtt;
         self.rtt.min = if std::mem::take(&mut self.rtt.min_is_stale) { latest } else { min.min(latest) };
-        if let Some(rtt_us @ 1..) = ack.rtt_us {
-            self.rtt.latest = flow.us_to_jiffies(u64::from(rtt_us));
-        }
     }
 
     /// Halves the window like Reno; after a timeout it returns the packets that the path carries.
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(pair.0.rtt.min, 10);
         pair.0.on_congestion(Cause::Timeout, &pair.1, &Control::default());
         acked(&mut pair, 50, 1);
-        assert_eq!(pair.0.rtt.min, 30, "as in Linux, the RTT of the previous ACK");
+        assert_eq!(pair.0.rtt.min, 50, "the RTT of the next ACK replaces it");
     }
 
     /// Three duplicate ACKs count 3 packets; the following ACK of 5 packets counts the other 2. After ten

@@ -6,6 +6,9 @@ use crate::cc::{EcnMode, Entry};
 use crate::net::packet::{Flags, Kind, Packet};
 use crate::tcp::{LargestWindow, Outbox, Receiver, ReceiverSetup, Sender, Setup};
 
+/// Largest window of a SYN-ACK.
+const MAX_UNSCALED_BYTES: u64 = 65_535;
+
 /// Plays a script on the simulator.
 ///
 /// # Errors
@@ -55,7 +58,6 @@ impl SimulatedSender {
             pacing: script.pacing,
             device_rate_bit_per_s: None,
             timestamp_offset_ms: 0,
-            echoes_timestamps: false,
         };
         let mut sender = Sender::new(setup, (entry.build)(&parameters, 0));
         let mut out = Outbox::default();
@@ -68,6 +70,16 @@ impl SimulatedSender {
         }
         let origin = script.handshake();
         sender.on_packet(&syn_ack, origin, &mut out);
+        if u64::from(script.window_packets) * u64::from(MSS_BYTES) > MAX_UNSCALED_BYTES {
+            // As on Linux, where the window of a SYN-ACK is not scaled, an ACK reports the window once more.
+            let update = Packet {
+                window_packets: script.window_packets,
+                ts_val_ms: syn_ack.ts_val_ms,
+                ts_echo_ms: syn_ack.ts_echo_ms,
+                ..Packet::new(Kind::Ack, 0)
+            };
+            sender.on_packet(&update, origin, &mut out);
+        }
         out.packets.clear();
         if let Some(cwnd) = script.start_cwnd {
             sender.control.cwnd = cwnd.max(1);

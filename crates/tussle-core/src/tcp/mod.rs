@@ -18,6 +18,7 @@ mod ranges;
 mod rate;
 mod receive_buffer;
 mod receiver;
+mod receiver_rtt;
 mod rtt;
 mod sack_list;
 mod scoreboard;
@@ -28,7 +29,6 @@ mod timer;
 mod timestamps;
 mod undo;
 mod usage;
-mod window_rtt;
 mod window_use;
 
 pub use flow::{Ack, Cause, Flow, INITIAL_WINDOW_PACKETS, Limit, Lost, RateSample, State};

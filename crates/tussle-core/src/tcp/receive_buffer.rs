@@ -4,6 +4,7 @@
 //! Right-Sizing in TCP", 2001). A part of the buffer becomes window (`tcp_adv_win_scale`), because packets take more memory
 //! than their payload. The window itself starts small and grows with each packet (`rcv_ssthresh`).
 
+use super::receiver_rtt::ReceiverRtt;
 use crate::Time;
 use crate::net::packet::MEMORY_OVERHEAD_BYTES;
 use crate::run::{BufferTuning, Host, SocketBuffer};
@@ -57,7 +58,6 @@ pub(crate) struct ReceiveBuffer {
     window: u32,
     /// First byte after that window (Linux: `rcv_wup + rcv_wnd`).
     right_edge: u64,
-    rtt: ReceiverRtt,
     /// Largest number of bytes read in a round trip (Linux: `rcvq_space.space`).
     read_per_rtt: u32,
     /// Start of the current round trip (Linux: `rcvq_space.time`).
@@ -66,19 +66,6 @@ pub(crate) struct ReceiveBuffer {
     rtt_began_at: u64,
     /// The packets out of order that the next one may join.
     out_of_order: OutOfOrder,
-}
-
-/// Round-trip time that a host measures while it only receives (Linux: `rcv_rtt_est`).
-#[derive(Clone, Debug, Default)]
-struct ReceiverRtt {
-    /// Smoothed RTT in eighths of a µs; zero before the first sample.
-    rtt_8us: u32,
-    /// Last timestamp that the sender echoed.
-    echoed_ms: u32,
-    /// Position whose arrival ends the measurement of a window.
-    window_end: u64,
-    /// Start of that measurement.
-    window_began: Option<Time>,
 }
 
 /// Settings of a receive buffer.
@@ -135,7 +122,7 @@ impl ReceiveBuffer {
         }
         let largest = space.max(sizes.max_bytes).max(RMEM_MAX_BYTES);
         let largest = if fixed.is_some() { largest.min(space) } else { largest };
-        let window_scale = largest.max(1).ilog2().saturating_sub(15).min(MAX_WINDOW_SCALE);
+        let window_scale = window_scale(largest.into());
         let whole = if space > mss { space - space % mss } else { space };
         let first = host.initial_rwnd.map_or(MAX_UNSCALED_BYTES, |packets| packets.saturating_mul(mss));
         let window = whole.min(MAX_UNSCALED_BYTES).min(first);
@@ -157,7 +144,6 @@ impl ReceiveBuffer {
             window_scale,
             window,
             right_edge: u64::from(window),
-            rtt: ReceiverRtt::default(),
             read_per_rtt: match host.rcvbuf_tuning {
                 BufferTuning::Rising => ssthresh.min(FIRST_PACKETS * mss),
                 // The buffer provides for twice what is read.
@@ -169,6 +155,11 @@ impl ReceiveBuffer {
         }
     }
 
+    /// Window of the last ACK, in bytes.
+    pub(crate) fn last_window_bytes(&self) -> u32 {
+        self.window
+    }
+
     /// Window of the SYN-ACK, in bytes.
     pub(crate) fn first_window_bytes(&self) -> u32 {
         self.window
@@ -177,19 +168,6 @@ impl ReceiveBuffer {
     /// Starts the first round trip, when the connection is established.
     pub(crate) fn on_established(&mut self, now: Time) {
         self.rtt_began = now;
-    }
-
-    /// Processes the timestamp that an arriving full packet echoes.
-    pub(crate) fn on_echo(&mut self, echoed_ms: u32, now_ms: u32) {
-        if echoed_ms != self.rtt.echoed_ms {
-            self.rtt.echoed_ms = echoed_ms;
-            self.rtt.update(now_ms.saturating_sub(echoed_ms).max(1) * 1000, Sample::Echo);
-        }
-    }
-
-    /// Smoothed RTT of the receiver; `None` before the first sample.
-    pub(crate) fn rtt(&self) -> Option<Time> {
-        (self.rtt.rtt_8us > 0).then(|| Time::from_us((self.rtt.rtt_8us >> 3).into()))
     }
 
     /// Counts a packet that arrived, until the application has read it.
@@ -236,19 +214,6 @@ impl ReceiveBuffer {
     /// Whether the application has read everything that arrived.
     pub(crate) fn is_empty(&self) -> bool {
         self.held_packets == 0
-    }
-
-    /// Measures the time in which a window of data arrives; `next` is the first byte still missing.
-    pub(crate) fn on_in_order(&mut self, next: u64, now: Time) {
-        if let Some(began) = self.rtt.window_began {
-            if next < self.rtt.window_end {
-                return;
-            }
-            let us = u32::try_from(now.us() - began.us()).unwrap_or(u32::MAX >> 3);
-            self.rtt.update(us.max(1), Sample::Window);
-        }
-        self.rtt.window_end = next + u64::from(self.window);
-        self.rtt.window_began = Some(now);
     }
 
     /// Grows the window by two segments for a packet, as far as the buffer has room; returns whether it did (Linux:
@@ -319,8 +284,16 @@ impl ReceiveBuffer {
     }
 
     /// Processes the application's reading of all data below `next`, of which it had not read `packets`. `arrived` of them came
-    /// last, and the others had waited for them. Returns whether the window doubles, so that an ACK must report it.
-    pub(crate) fn on_read(&mut self, packets: u32, arrived: u32, next: u64, now: Time) -> bool {
+    /// last, and the others had waited for them. `rtt` is the receiver's estimate. Returns whether the window doubles, so that
+    /// an ACK must report it.
+    pub(crate) fn on_read(
+        &mut self,
+        packets: u32,
+        arrived: u32,
+        next: u64,
+        now: Time,
+        rtt: &ReceiverRtt,
+    ) -> bool {
         let read = if packets == self.held_packets {
             self.held_bytes
         } else if packets == 1 {
@@ -336,7 +309,7 @@ impl ReceiveBuffer {
             true => arrived.min(packets),
             false => 1,
         };
-        self.tune(next - u64::from(packets - first) * u64::from(self.mss), now);
+        self.tune(next - u64::from(packets - first) * u64::from(self.mss), now, rtt);
         let current = self.current(next);
         if 2 * u64::from(current) > u64::from(self.clamp) {
             return false;
@@ -346,9 +319,9 @@ impl ReceiveBuffer {
     }
 
     /// Grows the buffer if more was read in the last round trip than before (Linux: `tcp_rcv_space_adjust`).
-    fn tune(&mut self, next: u64, now: Time) {
+    fn tune(&mut self, next: u64, now: Time, rtt: &ReceiverRtt) {
         let elapsed_us = now.us() - self.rtt_began.us();
-        if self.rtt.rtt_8us == 0 || elapsed_us < u64::from(self.rtt.rtt_8us >> 3) {
+        if rtt.get_8us().is_none_or(|rtt_8us| elapsed_us < u64::from(rtt_8us >> 3)) {
             return;
         }
         let read = u32::try_from(next - self.rtt_began_at).unwrap_or(u32::MAX);
@@ -411,24 +384,9 @@ impl ReceiveBuffer {
     }
 }
 
-/// Origin of an RTT sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sample {
-    /// A timestamp that the sender echoed.
-    Echo,
-    /// The time in which a window of data arrived, which is an upper bound.
-    Window,
-}
-
-impl ReceiverRtt {
-    fn update(&mut self, sample_us: u32, origin: Sample) {
-        let scaled = sample_us.saturating_mul(8);
-        if self.rtt_8us == 0 || scaled < self.rtt_8us {
-            self.rtt_8us = scaled;
-        } else if origin == Sample::Echo {
-            self.rtt_8us = self.rtt_8us - (self.rtt_8us >> 3) + sample_us;
-        }
-    }
+/// Scale of the field for the window that the largest window needs. [RFC 7323, 2.2](https://www.rfc-editor.org/rfc/rfc7323#section-2.2)
+pub(super) fn window_scale(largest_bytes: u64) -> u32 {
+    largest_bytes.max(1).ilog2().saturating_sub(15).min(MAX_WINDOW_SCALE)
 }
 
 #[cfg(test)]
@@ -448,15 +406,20 @@ mod tests {
         })
     }
 
+    fn rtt_of_50_ms() -> ReceiverRtt {
+        let mut rtt = ReceiverRtt::default();
+        rtt.on_echo(1, Some(50));
+        rtt
+    }
+
     /// Receives `packets` in order, from number `first` on, all at `at`, and reads each of them at once.
     fn receive(buffer: &mut ReceiveBuffer, first: u64, packets: u64, at: Time) {
         for number in first..first + packets {
             let next = (number + 1) * MSS;
             buffer.hold(Memory::Own);
-            buffer.on_in_order(next, at);
             buffer.grow_window(Memory::Shared);
             buffer.select(next);
-            buffer.on_read(1, 1, next, at);
+            buffer.on_read(1, 1, next, at, &rtt_of_50_ms());
         }
     }
 
@@ -483,7 +446,6 @@ mod tests {
     fn a_buffer_grows_with_what_is_read_in_a_round_trip() {
         let mut buffer = buffer(SHIPPED, None);
         buffer.on_established(Time::from_ms(100));
-        buffer.on_echo(100, 150);
         receive(&mut buffer, 0, 39, Time::from_ms(120));
         assert_eq!(buffer.size, 131_072);
         receive(&mut buffer, 39, 1, Time::from_ms(150));
@@ -506,7 +468,6 @@ mod tests {
         let small = old(Some(4));
         assert_eq!((small.first_window_bytes(), small.read_per_rtt), (5792, 2896));
         let mut buffer = old(None);
-        buffer.on_echo(1, 51);
         receive(&mut buffer, 0, 39, Time::from_ms(40));
         receive(&mut buffer, 39, 1, Time::from_ms(60));
         assert_eq!((buffer.size, buffer.clamp), (80 * 2984, 80 * 1448));
@@ -529,7 +490,6 @@ mod tests {
             (ReceiveBuffer::new(setup), 131_072),
             (buffer(SHIPPED, Some(50_000)), 100_000),
         ] {
-            each.on_echo(1, 51);
             receive(&mut each, 0, 39, Time::from_ms(40));
             receive(&mut each, 39, 1, Time::from_ms(60));
             assert_eq!(each.size, size);
@@ -604,9 +564,8 @@ mod tests {
     fn duplicates_among_packets_that_arrive_together_are_not_read() {
         let mut buffer = buffer(SHIPPED, None);
         buffer.host.offloads = true;
-        buffer.on_echo(1, 51);
         (0..20).for_each(|_| buffer.hold(Memory::Shared));
-        buffer.on_read(20, 25, 20 * MSS, Time::from_ms(60));
+        buffer.on_read(20, 25, 20 * MSS, Time::from_ms(60), &rtt_of_50_ms());
         assert_eq!((buffer.read_per_rtt, buffer.held_bytes), (20 * 1448, 0));
     }
 
@@ -618,6 +577,6 @@ mod tests {
         (0..45).for_each(|_| buffer.hold(Memory::Own));
         let next = 45 * MSS;
         assert_eq!(buffer.select(next).window_bytes, 4096);
-        assert!(buffer.on_read(45, 45, next, Time::ZERO));
+        assert!(buffer.on_read(45, 45, next, Time::ZERO, &rtt_of_50_ms()));
     }
 }

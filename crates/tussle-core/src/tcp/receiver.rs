@@ -6,10 +6,10 @@ use super::delack::{Decision, DelayedAck, Path, QUICK_ACKS};
 use super::merging::Merged;
 use super::outbox::Outbox;
 use super::ranges::Ranges;
-use super::receive_buffer::{Memory, ReceiveBuffer, ReceiveBufferSetup};
+use super::receive_buffer::{Memory, ReceiveBuffer, ReceiveBufferSetup, window_scale};
+use super::receiver_rtt::ReceiverRtt;
 use super::rtt::RttEstimator;
 use super::sack_list::{SackList, Urgency};
-use super::window_rtt::WindowRtt;
 use crate::Time;
 use crate::cc::EcnMode;
 use crate::net::packet::{Block, Ecn, Flags, Kind, Packet, Sacks, header_bytes, timestamp_ms};
@@ -104,9 +104,10 @@ pub struct Receiver {
     dsack: Option<Block>,
     delack: DelayedAck,
     ecn: EcnReceiver,
+    /// RTT of the handshake.
     rtt: RttEstimator,
-    /// RTT estimate from data, without timestamps.
-    window_rtt: WindowRtt,
+    /// RTT from data that arrive.
+    data_rtt: ReceiverRtt,
     /// Timestamp to echo, in ms (RFC 7323, 4.3).
     ts_recent_ms: u32,
     connection: Connection,
@@ -129,6 +130,8 @@ pub struct Receiver {
     window_packets: u32,
     /// Size up to which the window grows; with a buffer, the window is the buffer's.
     largest_window_bytes: u64,
+    /// Unit in which ACKs report the window, a power of two. [RFC 7323, 2.3](https://www.rfc-editor.org/rfc/rfc7323#section-2.3)
+    window_unit_bytes: u64,
     buffer: Option<Box<ReceiveBuffer>>,
     finished: Option<Time>,
     /// Packets that arrived at this instant and are to be processed, on a host with offloads.
@@ -161,7 +164,7 @@ impl Receiver {
             delack: DelayedAck::new(setup.host.hz),
             ecn: EcnReceiver::default(),
             rtt: RttEstimator::new(setup.host.hz),
-            window_rtt: WindowRtt::default(),
+            data_rtt: ReceiverRtt::default(),
             ts_recent_ms: 0,
             connection: Connection::Listen,
             ack_now: false,
@@ -176,6 +179,7 @@ impl Receiver {
             window_bytes,
             window_packets: full_packets(window_bytes, setup.mss_bytes),
             largest_window_bytes,
+            window_unit_bytes: 1 << window_scale(largest_window_bytes),
             buffer,
             finished: None,
             merged: None,
@@ -217,6 +221,9 @@ impl Receiver {
     #[inline]
     pub fn on_packet(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
         if packet.kind == Kind::Data {
+            if self.data_rtt.is_new(packet.ts_echo_ms) {
+                self.measure_echo(packet, now);
+            }
             let (prior_next, has_buffer) = (self.next, self.buffer.is_some());
             if has_buffer {
                 self.before_data(packet, now);
@@ -278,12 +285,15 @@ impl Receiver {
         for packet in merged.packets() {
             if packet.kind == Kind::Data {
                 if arrived == 0 && self.buffer.is_some() {
-                    self.note_echo(&packet, now);
+                    self.establish(now);
                     prior_next = self.next;
+                }
+                if arrived == 0 && self.data_rtt.is_new(packet.ts_echo_ms) {
+                    self.measure_echo(&packet, now);
                 }
                 let memory = if arrived == 0 { Memory::Own } else { Memory::Shared };
                 arrived += 1;
-                self.hold_in_order(&packet, memory, now);
+                self.hold_in_order(&packet, memory);
                 is_pushed = packet.number == self.next && packet.flags.has(Flags::PSH);
                 let before = self.dsack;
                 if self.take_data(&packet, now, out) == AckSent(true) {
@@ -371,29 +381,35 @@ impl Receiver {
     /// Processes the arrival of a packet that takes room in the buffer.
     #[inline(never)]
     fn before_data(&mut self, packet: &Packet, now: Time) {
-        self.note_echo(packet, now);
-        self.hold_in_order(packet, Memory::Own, now);
+        self.establish(now);
+        self.hold_in_order(packet, Memory::Own);
     }
 
     /// Measures the RTT by the timestamp that a full packet echoes.
-    fn note_echo(&mut self, packet: &Packet, now: Time) {
-        self.establish(now);
-        if let Some(buffer) = &mut self.buffer
-            && packet.size_bytes == self.setup.mss_bytes + header_bytes(self.setup.timestamps)
-        {
-            let echoed_ms = packet.ts_echo_ms.wrapping_sub(self.setup.timestamp_offset_ms);
-            buffer.on_echo(echoed_ms, timestamp_ms(now));
-        }
+    // Not inlined, so that packets which echo the same timestamp as the one before do not pay for it.
+    #[inline(never)]
+    fn measure_echo(&mut self, packet: &Packet, now: Time) {
+        let is_full = packet.size_bytes == self.setup.mss_bytes + header_bytes(self.setup.timestamps);
+        let echoed_ms = packet.ts_echo_ms.wrapping_sub(self.setup.timestamp_offset_ms);
+        let sample_ms = timestamp_ms(now).saturating_sub(echoed_ms);
+        self.data_rtt.on_echo(packet.ts_echo_ms, is_full.then_some(sample_ms));
+    }
+
+    /// Measures the RTT by the time in which a window of data arrived.
+    // Not inlined, for the same reason.
+    #[inline(never)]
+    fn measure_window(&mut self, now: Time) {
+        let last_packets =
+            self.buffer.as_ref().map(|buffer| buffer.last_window_bytes().div_ceil(self.setup.mss_bytes));
+        self.data_rtt.on_window(self.next + 1, last_packets.unwrap_or(self.window_packets), now);
     }
 
     /// Puts a packet that arrives in order into the buffer.
-    fn hold_in_order(&mut self, packet: &Packet, memory: Memory, now: Time) {
-        let next = self.next_byte() + u64::from(self.setup.mss_bytes);
+    fn hold_in_order(&mut self, packet: &Packet, memory: Memory) {
         if let Some(buffer) = &mut self.buffer
             && packet.number == self.next
         {
             buffer.hold(memory);
-            buffer.on_in_order(next, now);
         }
     }
 
@@ -408,7 +424,7 @@ impl Receiver {
         let next = self.next_byte();
         let unacknowledged = self.next - self.acknowledged;
         if let Some(buffer) = &mut self.buffer
-            && (buffer.on_read(packets, arrived, next, now)
+            && (buffer.on_read(packets, arrived, next, now, &self.data_rtt)
                 || unacknowledged > 1
                 || (unacknowledged > 0 && is_pushed && buffer.is_empty()))
         {
@@ -465,8 +481,8 @@ impl Receiver {
     #[inline(always)]
     fn process_in_order(&mut self, packet: &Packet, now: Time) {
         self.delack.on_data(now, self.path());
-        if !self.setup.timestamps {
-            self.window_rtt.on_data(self.next + 1, self.window_packets, now);
+        if self.data_rtt.is_window_complete(self.next + 1) {
+            self.measure_window(now);
         }
         // In order a packet joins the one before it, so that its payload alone counts.
         self.grow_window(Memory::Shared);
@@ -495,17 +511,25 @@ impl Receiver {
     #[inline]
     fn grow_window(&mut self, memory: Memory) {
         if self.window_bytes < self.largest_window_bytes {
-            if let Some(buffer) = &mut self.buffer {
-                if buffer.grow_window(memory) {
-                    self.delack.on_window_growth();
-                }
-                return;
-            }
-            let grown = self.window_bytes + 2 * u64::from(self.setup.mss_bytes);
-            self.window_bytes = grown.min(self.largest_window_bytes);
-            self.window_packets = full_packets(self.window_bytes, self.setup.mss_bytes);
-            self.delack.on_window_growth();
+            self.grow_small_window(memory);
         }
+    }
+
+    // Not inlined, so that packets do not pay for it once the window is as large as it may be.
+    #[inline(never)]
+    fn grow_small_window(&mut self, memory: Memory) {
+        if let Some(buffer) = &mut self.buffer {
+            if buffer.grow_window(memory) {
+                self.delack.on_window_growth();
+            }
+            return;
+        }
+        let grown = self.window_bytes + 2 * u64::from(self.setup.mss_bytes);
+        self.window_bytes = grown.min(self.largest_window_bytes);
+        // Linux rounds the window up, so that none of it is scaled away.
+        let reported_bytes = (self.window_bytes + self.window_unit_bytes - 1) & !(self.window_unit_bytes - 1);
+        self.window_packets = full_packets(reported_bytes, self.setup.mss_bytes);
+        self.delack.on_window_growth();
     }
 
     /// Reports a duplicate with the next ACK. [RFC 2883](https://www.rfc-editor.org/rfc/rfc2883)
@@ -647,22 +671,20 @@ impl Receiver {
         }
         self.compressed += 1;
         if self.compressed_until == Time::NEVER {
-            // A twentieth of a round trip spaces SACKs but does not slow down recovery.
-            let srtt = self.path().srtt;
-            let rtt = match self.buffer.as_ref().and_then(|buffer| buffer.rtt()) {
-                Some(rtt) => rtt.min(srtt),
-                None if self.setup.timestamps => srtt,
-                None => self.spacing_rtt(srtt),
-            };
-            let twentieth = Time::from_ns(rtt.ns() / 20);
-            self.compressed_until = now + twentieth.min(MAX_COMPRESSION_DELAY) + COMPRESSION_SLACK;
+            self.compressed_until = now + self.compression_delay() + COMPRESSION_SLACK;
         }
     }
 
-    /// RTT by which SACKs are spaced without timestamps: zero until a window of data has arrived, as in Linux.
-    fn spacing_rtt(&self, handshake: Time) -> Time {
-        let window_rtt = self.window_rtt.get();
-        if handshake > Time::ZERO { handshake.min(window_rtt) } else { window_rtt }
+    /// Delay of SACKs: a twentieth of a round trip, which does not slow down recovery; zero before a window of data has arrived
+    /// without timestamps, as in Linux.
+    fn compression_delay(&self) -> Time {
+        let handshake = Some(self.rtt.srtt_8us()).filter(|rtt_8us| *rtt_8us > 0);
+        let rtt_8us = match (self.data_rtt.get_8us(), handshake) {
+            (Some(data), Some(handshake)) => data.min(handshake),
+            (Some(data), None) => data,
+            (None, handshake) => handshake.filter(|_| self.setup.timestamps).unwrap_or(0),
+        };
+        Time::from_ns(u64::from(rtt_8us) * 125 / 20).min(MAX_COMPRESSION_DELAY)
     }
 
     /// Whether an ACK at this moment would report a window that is no smaller than the last one.

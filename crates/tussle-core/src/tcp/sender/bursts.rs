@@ -158,13 +158,14 @@ impl Sender {
         packets_in(bytes, self.setup.mss_bytes).max(least)
     }
 
-    /// Packets that the window allows at once, at most half of it; `None` if it is full.
+    /// Packets that the window allows at once, at most half of it; `None` if it is full. A buffer that holds the last packet
+    /// alone leaves in any case.
     fn burst_quota(&self, push: Push) -> Option<u32> {
         let (cwnd, in_flight) = (self.control.cwnd, self.flow.in_flight());
         if in_flight < cwnd {
             Some((cwnd / 2).max(1).min(cwnd - in_flight))
         } else {
-            (push == Push::Probe).then_some(1)
+            (push == Push::Probe || self.window_allows_next()).then_some(1)
         }
     }
 

@@ -35,8 +35,7 @@ impl Sender {
     fn is_early_retransmit_due(&self) -> bool {
         let flow = &self.flow;
         let outstanding = flow.packets_out();
-        let may_send =
-            flow.nxt < self.application.written.min(self.window_end) && flow.in_flight() < self.control.cwnd;
+        let may_send = flow.nxt < self.application.written.min(self.window_end) && self.window_allows_next();
         flow.sacked_out > 0
             && flow.sacked_out + 1 >= outstanding
             && outstanding < ENOUGH_PACKETS

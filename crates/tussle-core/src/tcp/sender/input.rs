@@ -367,11 +367,10 @@ impl Sender {
     }
 
     /// Whether header prediction fails: something other than the acknowledgement number changed since the
-    /// previous ACK. The window of a SYN-ACK is never scaled, so the window of the first ACK after it counts
-    /// as changed.
+    /// previous ACK.
     fn is_slow_path(&self, packet: &Packet) -> bool {
         let is_plain = packet.sacks.is_empty() && !packet.flags.has(Flags::ECE);
-        let is_same_window = packet.window_packets == self.offered_packets && self.flow.una > 0;
+        let is_same_window = packet.window_packets == self.offered_packets && !self.awaits_first_ack;
         !(is_plain && is_same_window)
     }
 
@@ -379,7 +378,8 @@ impl Sender {
     /// [RFC 9293, 3.10.7.4](https://www.rfc-editor.org/rfc/rfc9293#section-3.10.7.4)
     fn update_receive_window(&mut self, packet: &Packet) -> bool {
         self.window_end = self.window_end.max(packet.number.saturating_add(packet.window_packets));
-        let is_larger = packet.window_packets > self.offered_packets;
+        let is_larger = packet.window_packets > self.offered_packets || self.awaits_first_ack;
+        self.awaits_first_ack = false;
         if packet.number > self.flow.una || is_larger {
             self.offered_packets = packet.window_packets;
         }

@@ -23,7 +23,7 @@ use super::flow::{Flow, INITIAL_WINDOW_PACKETS, State};
 use super::limits::{LimitedTimes, Limits};
 use super::metrics::SharedMetrics;
 use super::offload::Offload;
-use super::outbox::Outbox;
+use super::outbox::{Event, Outbox};
 use super::pacer::{Pacer, Pacing};
 use super::prr::Prr;
 use super::rack::Rack;
@@ -40,10 +40,6 @@ use crate::run::{Host, Qdisc, Timestamps};
 
 /// Settings of a sender.
 #[derive(Clone, Copy, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent properties of a connection, each read by its name"
-)]
 pub struct Setup {
     /// Index of the flow, which every packet carries.
     pub flow: u32,
@@ -63,8 +59,6 @@ pub struct Setup {
     pub device_rate_bit_per_s: Option<u64>,
     /// Offset of the sender's timestamps (Linux: `tsoffset`).
     pub timestamp_offset_ms: u32,
-    /// Whether data packets echo the receiver's timestamps; only a receiver with a buffer reads them.
-    pub echoes_timestamps: bool,
 }
 
 impl Setup {
@@ -123,6 +117,10 @@ pub struct Counts {
 
 /// The sending end of a connection, with Linux 6.1's behaviour unless its host's settings say otherwise.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent properties of a connection, each read by its name"
+)]
 pub struct Sender {
     /// State that the algorithm reads.
     pub flow: Flow,
@@ -160,11 +158,14 @@ pub struct Sender {
     window_end: u32,
     /// Last window that the receiver advertised. (RFC 9293: `SND.WND`.)
     offered_packets: u32,
+    /// Whether no ACK has followed the SYN-ACK. The first one updates the window in any case, because its sequence number is
+    /// larger. [RFC 9293, 3.10.7.4](https://www.rfc-editor.org/rfc/rfc9293#section-3.10.7.4)
+    awaits_first_ack: bool,
     /// Send buffer; `None`: it never limits.
     send_buffer: Option<Box<SendBuffer>>,
     /// Time limited by buffers.
     limits: Limits,
-    /// Timestamp of the receiver that data packets echo; zero if they do not.
+    /// Timestamp of the receiver that data packets echo; zero without timestamps.
     echo_ms: u32,
     /// Window probes since the receive window closed.
     window_probes: u32,
@@ -246,6 +247,7 @@ impl Sender {
             unanswered_timeouts: 0,
             window_end: INITIAL_WINDOW_PACKETS,
             offered_packets: INITIAL_WINDOW_PACKETS,
+            awaits_first_ack: true,
             send_buffer: setup.host.wmem.map(|sizes| {
                 let windows = if needs.larger_send_buffer { 3 } else { 2 };
                 Box::new(SendBuffer::new(sizes, setup.mss_bytes, windows))
@@ -335,6 +337,8 @@ impl Sender {
 
     fn on_syn_timeout(&mut self, retries: u32, out: &mut Outbox) {
         self.connection = Connection::SynSent { retries: retries + 1 };
+        self.counts.timeouts += 1;
+        out.events.push(Event::Timeout);
         self.flow.rtt.back_off();
         self.send_syn(out);
     }
@@ -343,9 +347,7 @@ impl Sender {
     #[inline]
     pub fn on_packet(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
         self.flow.now = now;
-        if self.setup.echoes_timestamps {
-            self.echo_ms = packet.ts_val_ms;
-        }
+        self.echo_ms = packet.ts_val_ms;
         match (packet.kind, self.connection) {
             (Kind::SynAck, Connection::SynSent { retries }) => self.establish(packet, retries, out),
             (Kind::Ack, Connection::Established) => {
@@ -612,7 +614,6 @@ fn tests_setup(host: Host) -> Setup {
         ecn: EcnMode::Off,
         pacing: false,
         timestamp_offset_ms: 0,
-        echoes_timestamps: false,
         device_rate_bit_per_s: None,
     }
 }

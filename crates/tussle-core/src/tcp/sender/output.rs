@@ -34,7 +34,7 @@ impl Sender {
         let mut sent = 0;
         let mut by_window = false;
         while self.flow.nxt < self.application.written && sent < most {
-            if self.flow.in_flight() >= self.control.cwnd || self.is_paced_out() {
+            if !self.window_allows_next() || self.is_paced_out() {
                 break;
             }
             if self.flow.nxt >= self.window_end {
@@ -83,6 +83,18 @@ impl Sender {
                 Time::from_ns(rto.ns() << self.window_probes.min(MAX_PROBE_BACK_OFF)).min(MAX_PROBE_WAIT);
             self.timer.set(Alarm::Window, self.flow.now, wait);
         }
+    }
+
+    /// Whether the congestion window allows the next packet. As in Linux it is not strict about the last one, which carries
+    /// the FIN.
+    #[inline]
+    pub(super) fn window_allows_next(&self) -> bool {
+        self.flow.in_flight() < self.control.cwnd || self.is_final(self.flow.nxt)
+    }
+
+    /// Whether a packet is the last one of a flow that has ended.
+    fn is_final(&self, number: u32) -> bool {
+        self.application.closed && number + 1 == self.application.written
     }
 
     /// Whether the packets in flight fill the congestion window.
@@ -161,7 +173,7 @@ impl Sender {
             packet.ts_val_ms = self.timestamp(departure);
             packet.ts_echo_ms = self.echo_ms;
         }
-        if self.application.closed && number + 1 == self.application.written {
+        if self.is_final(number) {
             packet.flags = Flags::FIN;
         }
         packet
