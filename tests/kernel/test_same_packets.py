@@ -1,0 +1,93 @@
+"""Runs in which both engines send and lose the same packets, each for a difference that was repaired."""
+
+from typing import Any
+
+import pytest
+
+from tussle.engines.kernel import KernelEngine
+from tussle.engines.sim import ENGINE
+from tussle.scenario import Scenario
+
+pytestmark = pytest.mark.usefixtures("kernel")
+
+COUNTS = (
+    "delivered_bytes",
+    "sent_packets",
+    "retransmitted_packets",
+    "dropped_packets",
+    "timeouts",
+    "recoveries",
+)
+SCENARIOS: dict[str, dict[str, Any]] = {
+    # Timeouts at coarse ticks.
+    "without-sack": {
+        "path": {"rate": "16 Mbit/s", "rtt": "80 ms", "loss": "2 %", "queue": {"limit": "4 bdp"}},
+        "hosts": {"sack": False},
+        "flows": [{"algorithm": "veno"}, {"algorithm": "hybla", "start": "2 s"}],
+    },
+    # A link that is often idle, delayed SACKs, and windows in units of 16 kB.
+    "westwood": {
+        "path": {"rate": "8 Mbit/s", "rtt": "14 ms", "loss": "1 %", "queue": {"kind": "cake"}},
+        "hosts": {"initial_cwnd": 30},
+        "flows": [{"algorithm": "westwood"}],
+    },
+    # The receiver's window grows with packets that are smaller than their metadata.
+    "short-segments": {
+        "path": {"rate": "5 Mbit/s", "rtt": "150 ms"},
+        "flows": [{"algorithm": "cubic", "segment": "500 B"}, {"algorithm": "cubic", "start": "0.5 s"}],
+    },
+    "short-segments-without-sack": {
+        "path": {"rate": "5 Mbit/s", "rtt": "150 ms"},
+        "hosts": {"sack": False},
+        "flows": [{"algorithm": "cubic", "segment": "500 B"}, {"algorithm": "cubic", "start": "0.5 s"}],
+    },
+    # The last packet, which leaves although the window is full.
+    "eleven-packets": {
+        "path": {"rate": "20 Mbit/s", "rtt": "40 ms"},
+        "flows": [{"algorithm": "reno", "bytes": "15928 B"}],
+    },
+    "short-flows": {
+        "path": {"rate": "10 Mbit/s", "rtt": "20 ms", "queue": {"limit": "20 packets"}},
+        "flows": [{"algorithm": "cubic"}, *({"algorithm": "reno", "bytes": "100 kB", "start": "2 s"},) * 3],
+    },
+    "a-lost-syn": {
+        "path": {
+            "rate": "10 Mbit/s",
+            "rtt": "20 ms",
+            "elements": [{"kind": "loss_list", "packets": "0, 60-70"}],
+        },
+        "flows": [{"algorithm": "reno", "bytes": "300 kB"}],
+    },
+    "growing-delay": {
+        "path": {
+            "rate": "5 Mbit/s",
+            "rtt": "150 ms",
+            "queue": {"kind": "fq_pie"},
+            "elements": [{"kind": "ramp", "begin": "3 s", "end": "6 s", "from": "0 ms", "to": "40 ms"}],
+        },
+        "flows": [
+            {"algorithm": "htcp", "segment": "500 B"},
+            {"algorithm": "illinois", "start": "2 s", "receiver": {"sack": False}},
+            {"algorithm": "scalable", "start": "2 s"},
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_both_engines_send_and_lose_the_same_packets(name: str):
+    tables = {"duration": "8 s", "repetitions": 3, "start_jitter": "200 ms", **SCENARIOS[name]}
+    for planned in Scenario.from_dict(tables).runs():
+        simulated, on_linux = (each.execute(planned.run)["flows"] for each in (ENGINE, KernelEngine()))
+        for count in COUNTS:
+            assert simulated[count].to_list() == on_linux[count].to_list(), (planned.run["seed"], count)
+        for one, other in zip(simulated["completion_s"], on_linux["completion_s"], strict=True):
+            assert one == (None if other is None else pytest.approx(other, abs=1e-6))
+
+
+def test_the_window_does_not_hold_back_the_last_of_eleven_packets():
+    """The handshake and half a round trip take 60 ms, and eleven packets at 20 Mbit/s 6.6 ms."""
+    [planned, *_] = Scenario.from_dict({"duration": "1 s", **SCENARIOS["eleven-packets"]}).runs()
+    for each in (ENGINE, KernelEngine()):
+        [completion_s] = each.execute(planned.run)["flows"]["completion_s"].to_list()
+        assert 0.06 < completion_s < 0.07
