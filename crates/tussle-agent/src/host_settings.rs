@@ -28,8 +28,7 @@ const PATCHED: [&str; 2] = ["tcp_abc", "tcp_metrics_pair"];
 
 /// Sizes of a receive buffer that does not limit. The sockets of a run set their own size; but Linux lets a window grow with
 /// packets smaller than their metadata only to a quarter of the maximum, and derives that from the memory of the machine.
-const UNLIMITED_RMEM: SocketBuffer =
-    SocketBuffer { min_bytes: 4096, default_bytes: 131_072, max_bytes: i32::MAX as u32 };
+const UNLIMITED_RMEM: &str = "4096\t131072\t2147483647";
 
 /// Sysctls of a host, which belongs to a `pair` of hosts that share metrics of ended connections.
 fn sysctls(host: &Host, pair: Option<u32>) -> Vec<Sysctl> {
@@ -60,8 +59,11 @@ fn sysctls(host: &Host, pair: Option<u32>) -> Vec<Sysctl> {
         Growth::Packet => "1",
         Growth::Ack | Growth::AckCorrected => "0",
     };
-    let rmem = host.rmem.or(Some(UNLIMITED_RMEM));
-    let buffers = [buffer("rmem", "tcp_rmem", rmem), buffer("wmem", "tcp_wmem", host.wmem)];
+    let buffers = [
+        buffer("rmem", "tcp_rmem", host.rmem)
+            .or_else(|| Some(sysctl("rmem", "tcp_rmem", UNLIMITED_RMEM, UNLIMITED_RMEM))),
+        buffer("wmem", "tcp_wmem", host.wmem),
+    ];
     // Without a limit nothing waits in the device: see `check`.
     let limit_output = host
         .limit_output_bytes

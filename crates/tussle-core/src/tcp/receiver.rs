@@ -389,6 +389,9 @@ impl Receiver {
     // Not inlined, so that packets which echo the same timestamp as the one before do not pay for it.
     #[inline(never)]
     fn measure_echo(&mut self, packet: &Packet, now: Time) {
+        if self.is_old(packet) {
+            return;
+        }
         let is_full = packet.size_bytes == self.setup.mss_bytes + header_bytes(self.setup.timestamps);
         let echoed_ms = packet.ts_echo_ms.wrapping_sub(self.setup.timestamp_offset_ms);
         let sample_ms = timestamp_ms(now).saturating_sub(echoed_ms);
@@ -453,6 +456,10 @@ impl Receiver {
         self.establish(now);
         self.received_packets += 1;
         if packet.number <= self.acknowledged {
+            if self.is_old(packet) {
+                self.take_duplicate(packet);
+                return AckSent(false);
+            }
             self.ts_recent_ms = packet.ts_val_ms;
         }
         if self.ecn.negotiated {
@@ -464,10 +471,7 @@ impl Receiver {
             }
         }
         match packet.number.cmp(&self.next) {
-            Ordering::Less => {
-                self.report_duplicate(packet.number);
-                self.delack.enter_quick_ack_mode(self.path().quick_acks);
-            }
+            Ordering::Less => self.take_duplicate(packet),
             Ordering::Equal => self.process_in_order(packet, now),
             Ordering::Greater => return self.process_out_of_order(packet, now, out),
         }
@@ -530,6 +534,17 @@ impl Receiver {
         let reported_bytes = (self.window_bytes + self.window_unit_bytes - 1) & !(self.window_unit_bytes - 1);
         self.window_packets = full_packets(reported_bytes, self.setup.mss_bytes);
         self.delack.on_window_growth();
+    }
+
+    /// Whether a packet is below the last ACK, so that nothing but its duplication counts, not even its timestamp.
+    /// [RFC 7323, 5.3](https://www.rfc-editor.org/rfc/rfc7323#section-5.3)
+    fn is_old(&self, packet: &Packet) -> bool {
+        packet.number + 1 < self.acknowledged
+    }
+
+    fn take_duplicate(&mut self, packet: &Packet) {
+        self.report_duplicate(packet.number);
+        self.delack.enter_quick_ack_mode(self.path().quick_acks);
     }
 
     /// Reports a duplicate with the next ACK. [RFC 2883](https://www.rfc-editor.org/rfc/rfc2883)

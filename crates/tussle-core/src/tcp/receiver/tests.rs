@@ -197,3 +197,18 @@ fn a_delayed_ack_echoes_the_older_timestamp() {
     assert_eq!(fixture.packet(data(16, 500), 240.0), []);
     assert_eq!(fixture.packet(data(17, 501), 240.5)[0].ts_echo_ms, 500);
 }
+
+/// Packets 0 to 15 were acknowledged with the timestamp 7. Packet 15 ends at the last ACK, and packet 14 below it.
+#[test]
+fn the_timestamp_of_a_packet_below_the_last_ack_is_not_echoed() {
+    let mut fixture = Fixture::settled();
+    let stamped =
+        |number, ts_val_ms| Packet { number, ts_val_ms, size_bytes: 1500, ..Packet::new(Kind::Data, 0) };
+    let mut echoes = Vec::new();
+    for (number, ts_val_ms) in [(16, 7), (15, 8), (14, 9)] {
+        let acks = fixture.packet(stamped(number, ts_val_ms), 300.0 + f64::from(ts_val_ms));
+        echoes.extend(acks.iter().map(|ack| (ack.number, ack.ts_echo_ms, blocks(ack))));
+    }
+    // Packet 16 waits for another one; the duplicate is acknowledged at once.
+    assert_eq!(echoes, [(17, 8, vec![(15, 16)]), (17, 8, vec![(14, 15)])]);
+}
