@@ -18,7 +18,7 @@ PARTS = {
     "the loop": r"/src/sim(\.rs|/)",
     "calendar": r"/src/util/calendar\.rs",
     "links and their queues": r"/src/(net/|util/ring_buffer\.rs)",
-    "receiver": r"/src/tcp/(receiver|receive_buffer|delack|merging|sack_list|window_rtt)\.rs",
+    "receiver": r"/src/tcp/(receiver|receive_buffer|delack|merging|sack_list|receiver_rtt)\.rs",
     "sender": r"/src/(tcp/|util/windowed\.rs)",
     "algorithm": r"/src/cc/",
     "what is recorded": r"/src/record/",
