@@ -46,10 +46,12 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "path": {"rate": "20 Mbit/s", "rtt": "40 ms"},
         "flows": [{"algorithm": "reno", "bytes": "15928 B"}],
     },
+    # Flows that end, and whose last packets arrive beside those of others.
     "short-flows": {
         "path": {"rate": "10 Mbit/s", "rtt": "20 ms", "queue": {"limit": "20 packets"}},
         "flows": [{"algorithm": "cubic"}, *({"algorithm": "reno", "bytes": "100 kB", "start": "2 s"},) * 3],
     },
+    # Retransmissions of the SYN are timeouts, and no retransmitted data.
     "a-lost-syn": {
         "path": {
             "rate": "10 Mbit/s",
@@ -58,6 +60,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         },
         "flows": [{"algorithm": "reno", "bytes": "300 kB"}],
     },
+    # Flows with and without SACK, whose RTT grows.
     "growing-delay": {
         "path": {
             "rate": "5 Mbit/s",

@@ -30,9 +30,9 @@ impl Clock {
         Clock { zero_ns: monotonic_ns }
     }
 
-    /// Creates a clock that starts at a tick whose number is a multiple of [`COARSEST_TICKS`], so that TCP's coarse timers
-    /// have the same phase in every run, and that of the simulator's. At least one such interval passes before it. The
-    /// kernel has `hz` ticks per second.
+    /// Creates a clock that starts at a tick whose number is a multiple of [`COARSEST_TICKS`], so that coarse timers have the
+    /// same phase in every run, which is the simulator's. At least one such interval passes before it. The kernel has `hz`
+    /// ticks per second.
     pub(crate) fn from_coarse_tick(hz: u32) -> anyhow::Result<Clock> {
         let timers = std::fs::read_to_string("/proc/timer_list").context("the kernel's timers")?;
         let tick = timers

@@ -4,10 +4,7 @@ use super::{Host, MSS_BYTES, Role, Script, ScriptError, SenderState, check};
 use crate::Time;
 use crate::cc::{EcnMode, Entry};
 use crate::net::packet::{Flags, Kind, Packet};
-use crate::tcp::{LargestWindow, Outbox, Receiver, ReceiverSetup, Sender, Setup};
-
-/// Largest window of a SYN-ACK.
-const MAX_UNSCALED_BYTES: u64 = 65_535;
+use crate::tcp::{FIRST_WINDOW_BYTES, LargestWindow, Outbox, Receiver, ReceiverSetup, Sender, Setup};
 
 /// Plays a script on the simulator.
 ///
@@ -70,7 +67,7 @@ impl SimulatedSender {
         }
         let origin = script.handshake();
         sender.on_packet(&syn_ack, origin, &mut out);
-        if u64::from(script.window_packets) * u64::from(MSS_BYTES) > MAX_UNSCALED_BYTES {
+        if u64::from(script.window_packets) * u64::from(MSS_BYTES) > FIRST_WINDOW_BYTES {
             // As on Linux, where the window of a SYN-ACK is not scaled, an ACK reports the window once more.
             let update = Packet {
                 window_packets: script.window_packets,

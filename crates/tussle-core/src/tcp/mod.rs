@@ -36,6 +36,7 @@ pub use limits::LimitedTimes;
 pub(crate) use metrics::SharedMetrics;
 pub use outbox::{Event, Outbox};
 pub(crate) use pacer::window_rate_bit_per_s;
+pub(crate) use receiver::FIRST_WINDOW_BYTES;
 pub use receiver::{LargestWindow, Receiver, ReceiverSetup};
 pub use rtt::RttEstimator;
 pub use sender::{Counts, Sender, Setup};

@@ -22,7 +22,7 @@ const MAX_COMPRESSED: u32 = 44;
 /// Longest delay of SACKs (Linux: `tcp_comp_sack_delay_ns`).
 const MAX_COMPRESSION_DELAY: Time = Time::from_ms(1);
 /// First window: the largest value of the field in a SYN-ACK, which is never scaled.
-const FIRST_WINDOW_BYTES: u64 = 65_535;
+pub(crate) const FIRST_WINDOW_BYTES: u64 = 65_535;
 /// Slack of the timer of delayed SACKs, which always fires at its end (Linux: `tcp_comp_sack_slack_ns`).
 const COMPRESSION_SLACK: Time = Time::from_us(100);
 /// `number` of an ACK that is a window probe; the ACK of the handshake has number 0.
@@ -399,7 +399,7 @@ impl Receiver {
     }
 
     /// Measures the RTT by the time in which a window of data arrived.
-    // Not inlined, for the same reason.
+    // Not inlined, so that packets inside of a window do not pay for it.
     #[inline(never)]
     fn measure_window(&mut self, now: Time) {
         let last_packets =
@@ -690,8 +690,8 @@ impl Receiver {
         }
     }
 
-    /// Delay of SACKs: a twentieth of a round trip, which does not slow down recovery; zero before a window of data has arrived
-    /// without timestamps, as in Linux.
+    /// Delay of SACKs: a twentieth of a round trip, which does not slow down recovery. Without timestamps it is zero until a
+    /// window of data has arrived, as in Linux.
     fn compression_delay(&self) -> Time {
         let handshake = Some(self.rtt.srtt_8us()).filter(|rtt_8us| *rtt_8us > 0);
         let rtt_8us = match (self.data_rtt.get_8us(), handshake) {
