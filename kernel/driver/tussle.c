@@ -65,6 +65,8 @@ static struct tussle_path *path;
 static struct exact_timer next_departure;
 /* Time of the run for which it is set. */
 static u64 due_ns = TUSSLE_NEVER;
+/* Whether packets of this instant are being delivered. */
+static bool is_releasing;
 /* Reading of CLOCK_MONOTONIC at which the run starts. */
 static u64 zero_ns;
 /* Devices by the host that they belong to. */
@@ -176,7 +178,19 @@ static int poll(struct napi_struct *napi, int budget)
 	return done;
 }
 
-/* Gives each packet to its host: to the NAPI queue of a host with GRO, to the stack by `receive` otherwise. */
+/* Whether a packet of TCP has no payload, so that the kernel would not merge it. */
+static bool is_empty(const struct sk_buff *skb)
+{
+	const struct iphdr *ip = (const struct iphdr *)skb->data;
+	const struct tcphdr *tcp = (const struct tcphdr *)(skb->data + ip->ihl * 4);
+
+	return skb->len == ip->ihl * 4 + tcp->doff * 4;
+}
+
+/*
+ * Gives each packet to its host: to the stack by `receive`, or to the NAPI queue of a host with GRO, if the packet may be merged or
+ * others are in that queue.
+ */
 static void deliver(struct sk_buff_head *arrived, int (*receive)(struct sk_buff *skb))
 {
 	struct sk_buff *skb;
@@ -186,7 +200,7 @@ static void deliver(struct sk_buff_head *arrived, int (*receive)(struct sk_buff 
 
 		skb->dev->stats.rx_packets++;
 		skb->dev->stats.rx_bytes += skb->len;
-		if (!(skb->dev->features & NETIF_F_GRO)) {
+		if (!(skb->dev->features & NETIF_F_GRO) || (is_empty(skb) && skb_queue_empty(&host->arrived))) {
 			receive(skb);
 			continue;
 		}
@@ -195,18 +209,26 @@ static void deliver(struct sk_buff_head *arrived, int (*receive)(struct sk_buff 
 	}
 }
 
+/*
+ * Delivers the packets of this instant. Hosts answer each one before the next one leaves its element, as in the simulator: where
+ * both enter the same element, the answer is first.
+ */
 static void release(struct tasklet_struct *unused)
 {
 	struct sk_buff_head arrived;
 
 	__skb_queue_head_init(&arrived);
-	spin_lock(&lock);
-	tussle_path_release(path, run_ns());
-	collect(&arrived);
-	due_ns = TUSSLE_NEVER;
-	await_departure();
-	spin_unlock(&lock);
-	deliver(&arrived, netif_receive_skb);
+	do {
+		spin_lock(&lock);
+		is_releasing = tussle_path_release_one(path, run_ns());
+		collect(&arrived);
+		if (!is_releasing) {
+			due_ns = TUSSLE_NEVER;
+			await_departure();
+		}
+		spin_unlock(&lock);
+		deliver(&arrived, netif_receive_skb);
+	} while (is_releasing);
 }
 
 /* Sends the next packet of the queue discipline at once: netif_wake_queue() would let an ACK of this instant go first. */
@@ -279,12 +301,15 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 	__skb_queue_head_init(&arrived);
 	spin_lock_bh(&lock);
 	now = run_ns();
-	/* Departures precede arrivals of the same instant, as in the simulator. */
-	tussle_path_release(path, now);
+	/* Departures precede what hosts send on their own at the same instant, as in the simulator. */
+	if (!is_releasing)
+		tussle_path_release(path, now);
 	tussle_path_enter(path, skb, skb->data, skb_headlen(skb), skb->len, now);
-	tussle_path_release(path, now);
-	collect(&arrived);
-	await_departure();
+	if (!is_releasing) {
+		tussle_path_release(path, now);
+		collect(&arrived);
+		await_departure();
+	}
 	spin_unlock_bh(&lock);
 	/* The receiver handles the packet after the sender's work is done. */
 	deliver(&arrived, netif_rx);

@@ -38,6 +38,7 @@ struct tussle_path *tussle_path_new(const __u8 *run, unsigned long bytes);
 void tussle_path_enter(struct tussle_path *path, struct sk_buff *skb, const __u8 *header, __u32 header_bytes,
 		       __u32 size_bytes, __u64 now_ns);
 void tussle_path_release(struct tussle_path *path, __u64 now_ns);
+bool tussle_path_release_one(struct tussle_path *path, __u64 now_ns);
 __u64 tussle_path_next(const struct tussle_path *path);
 bool tussle_path_take(struct tussle_path *path, struct tussle_delivery *delivery);
 bool tussle_path_take_dropped(struct tussle_path *path, struct sk_buff **skb);

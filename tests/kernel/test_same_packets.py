@@ -41,6 +41,35 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "hosts": {"sack": False},
         "flows": [{"algorithm": "cubic", "segment": "500 B"}, {"algorithm": "cubic", "start": "0.5 s"}],
     },
+    # Packets too small for the window to grow with them.
+    "tiny-segments": {
+        "path": {"rate": "1 Mbit/s", "rtt": "30 ms", "queue": {"limit": "60 packets"}},
+        "flows": [{"algorithm": "reno", "segment": "100 B"}],
+    },
+    # An application that writes as soon as its buffer has room, and a queue that compares times.
+    "small-send-buffer": {
+        "path": {
+            "rate": "4 Mbit/s",
+            "rtt": "100 ms",
+            "queue": {"kind": "fq_codel", "interval": "30 ms"},
+        },
+        "hosts": {"wmem": "4 KiB, 16 KiB, 128 KiB"},
+        "flows": [{"algorithm": "nv"}],
+    },
+    # Packets that leave several links at one instant.
+    "links-of-one-rate": {
+        "path": {
+            "rate": "12 Mbit/s",
+            "rtt": "20 ms",
+            "queue": {"limit": "30 packets"},
+            "links": [{"rate": "12 Mbit/s"}, {"rate": "12 Mbit/s"}],
+        },
+        "flows": [
+            {"algorithm": "cubic"},
+            {"algorithm": "reno", "enters": 2},
+            {"algorithm": "bic", "leaves": 1},
+        ],
+    },
     # The last packet, which leaves although the window is full.
     "eleven-packets": {
         "path": {"rate": "20 Mbit/s", "rtt": "40 ms"},

@@ -199,22 +199,33 @@ impl<S: Slots> Elements<S> {
         self.next.first().0
     }
 
-    /// Releases the packets that leave by `now`, in order of time, then of elements.
+    /// Releases the packets that leave an element by `now`, in order of time, then of elements.
     pub fn release(&mut self, now: Time) {
-        loop {
-            let (at, index) = self.next.first();
-            if at > now || at == Time::NEVER {
-                break;
-            }
-            self.now = self.now.max(at);
-            let crossed = self.of_run[index].as_mut().expect("the element has a packet");
-            let released = crossed.element.release(at, &mut self.dropped);
-            self.settle(index);
-            if let Some(packet) = released {
-                self.leave(packet, at);
-            }
-        }
+        while self.release_first(now) {}
         self.now = self.now.max(now);
+    }
+
+    /// Releases packets as [`Elements::release`] does, until one has left all elements of its path; returns whether one has.
+    pub fn release_one(&mut self, now: Time) -> bool {
+        while self.left.is_empty() && self.release_first(now) {}
+        self.now = self.now.max(now);
+        !self.left.is_empty()
+    }
+
+    /// Releases the first packet that leaves an element by `now`; returns whether there is one.
+    fn release_first(&mut self, now: Time) -> bool {
+        let (at, index) = self.next.first();
+        if at > now || at == Time::NEVER {
+            return false;
+        }
+        self.now = self.now.max(at);
+        let crossed = self.of_run[index].as_mut().expect("the element has a packet");
+        let released = crossed.element.release(at, &mut self.dropped);
+        self.settle(index);
+        if let Some(packet) = released {
+            self.leave(packet, at);
+        }
+        true
     }
 
     /// The next packet that has left the elements.

@@ -55,6 +55,16 @@ pub unsafe extern "C" fn tussle_path_release(path: *mut Path, now_ns: u64) {
     unsafe { &mut *path }.release(now_ns);
 }
 
+/// See [`Path::release_one`].
+///
+/// # Safety
+/// `path` is from [`tussle_path_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tussle_path_release_one(path: *mut Path, now_ns: u64) -> bool {
+    // SAFETY: see above.
+    unsafe { &mut *path }.release_one(now_ns)
+}
+
 /// See [`Path::next_ns`].
 ///
 /// # Safety

@@ -131,6 +131,11 @@ impl Path {
         self.elements.release(Time::from_ns(now_ns));
     }
 
+    /// Moves packets on as [`Path::release`] does, until one reaches its host; returns whether one has.
+    pub fn release_one(&mut self, now_ns: u64) -> bool {
+        self.elements.release_one(Time::from_ns(now_ns))
+    }
+
     /// Time of the run at which the next packet leaves an element, in ns; the largest number for never.
     pub fn next_ns(&self) -> u64 {
         match self.elements.next() {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Context;
+use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 
@@ -10,6 +11,14 @@ use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 const SECOND_NS: u64 = 1_000_000_000;
 /// Granularity in ticks of the timers that expire up to two minutes ahead.
 const COARSEST_TICKS: u64 = 512;
+
+/// Time by which a thread's timers may be late: the least that Linux grants. In virtual time they are always that late.
+const TIMER_SLACK_NS: u64 = 1;
+
+/// Makes this thread's timers as exact as Linux allows: by default they may be 50 µs late.
+pub(crate) fn exact_timers() -> nix::Result<()> {
+    prctl::set_timerslack(TIMER_SLACK_NS)
+}
 
 /// A clock that starts with a run.
 #[derive(Clone, Copy, Debug)]
@@ -62,18 +71,30 @@ impl Clock {
         Ok(self.of_monotonic(monotonic_ns()?))
     }
 
-    /// Sleeps until a time of the run.
+    /// Sleeps until a time of the run; with [`exact_timers`] until [`TIMER_SLACK_NS`] later, when everything else that is due
+    /// at that time is done.
     pub(crate) fn sleep_until(self, run_ns: u64) -> nix::Result<()> {
+        sleep(self.zero_ns + run_ns)
+    }
+
+    /// Sleeps until a time of the run, to the nanosecond if the thread has [`exact_timers`].
+    pub(crate) fn sleep_exactly_until(self, run_ns: u64) -> nix::Result<()> {
         let at = self.zero_ns + run_ns;
-        let at = TimeSpec::new(
-            i64::try_from(at / SECOND_NS).expect("small"),
-            i64::try_from(at % SECOND_NS).expect("small"),
-        );
-        loop {
-            match clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &at) {
-                Err(nix::errno::Errno::EINTR) => {}
-                other => return other.map(drop),
-            }
+        // A sleep until the past takes time, too.
+        if at <= monotonic_ns()? { Ok(()) } else { sleep(at - TIMER_SLACK_NS) }
+    }
+}
+
+/// Sleeps until a reading of `CLOCK_MONOTONIC`, in ns.
+fn sleep(at: u64) -> nix::Result<()> {
+    let at = TimeSpec::new(
+        i64::try_from(at / SECOND_NS).expect("small"),
+        i64::try_from(at % SECOND_NS).expect("small"),
+    );
+    loop {
+        match clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &at) {
+            Err(nix::errno::Errno::EINTR) => {}
+            other => return other.map(drop),
         }
     }
 }

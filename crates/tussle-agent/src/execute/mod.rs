@@ -22,13 +22,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
-use nix::sys::prctl;
 use tussle_core::{Run, Table};
 
 use crate::network::Network;
 use crate::sys;
 use crate::validity::LoadMonitor;
-use clock::Clock;
+use clock::{Clock, exact_timers};
 
 /// The kernel that executes a run.
 #[derive(Clone, Debug)]
@@ -55,8 +54,7 @@ impl Environment {
         if let Environment::Host(_) = self {
             sys::run_first();
         }
-        // The default timer slack is 50 µs.
-        prctl::set_timerslack(1)
+        exact_timers()
     }
 
     /// Records the delay of an action that was due at `due_ns` of the run and starts now.

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use anyhow::{Context, bail};
 use nix::errno::Errno;
-use nix::sys::prctl;
 use nix::sys::socket::{
     self, AddressFamily, Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn, SockaddrIn6,
     SockaddrStorage, sockopt,
@@ -21,7 +20,7 @@ use tussle_core::net::packet::HEADER_BYTES;
 use tussle_core::run::application::{Next, Schedule};
 use tussle_core::run::{Ends, FlowSpec, Host};
 
-use super::clock::Clock;
+use super::clock::{Clock, exact_timers};
 use super::counters::Netstat;
 use super::setup::Hosts;
 use crate::algorithms::{self, algorithm_of};
@@ -508,9 +507,8 @@ pub(crate) fn set_algorithm(socket: impl AsFd, name: &str) -> anyhow::Result<()>
 }
 
 fn send(flow: &Sender, to: SocketAddr, clock: Clock) -> anyhow::Result<()> {
-    // The default timer slack is 50 µs.
-    prctl::set_timerslack(1).context("exact timers")?;
-    clock.sleep_until(flow.opens_ns)?;
+    exact_timers().context("exact timers")?;
+    clock.sleep_exactly_until(flow.opens_ns)?;
     match socket::connect(flow.socket.as_raw_fd(), &SockaddrStorage::from(to)) {
         // A flow without a connection is a valid result, also one whose application stops before it is there.
         Err(Errno::ETIMEDOUT) => return Ok(()),
@@ -540,7 +538,7 @@ fn write_on_schedule(mut schedule: Schedule, flow: &Sender, clock: Clock) -> any
                 return Ok(WriteOutcome::Closed);
             }
             Next::Write { at, bytes, .. } => {
-                clock.sleep_until(at.ns())?;
+                clock.sleep_exactly_until(at.ns())?;
                 if schedule.message_bytes().is_some() {
                     flow.log.message(at.ns(), "request");
                 }

@@ -10,7 +10,6 @@ use std::path::Path;
 use anyhow::Context;
 use etherparse::{IpEcn, Ipv4Header, Ipv4HeaderSlice, UdpHeader};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use tussle_core::Run;
@@ -19,7 +18,7 @@ use tussle_core::net::packet::{DATAGRAM_HEADER_BYTES, Ecn, Kind, Packet};
 use tussle_core::util::rng::named_seed;
 
 use crate::execute::Environment;
-use crate::execute::clock::Clock;
+use crate::execute::clock::{Clock, exact_timers};
 use crate::execute::setup::{self, command};
 use crate::execute::tun::{BURST_PACKETS, Tun};
 use crate::namespace::{self, enter};
@@ -85,8 +84,7 @@ struct Link {
 
 impl Link {
     fn open(run: &Run) -> anyhow::Result<Link> {
-        // The default timer slack is 50 µs.
-        prctl::set_timerslack(1).context("exact timers")?;
+        exact_timers().context("exact timers")?;
         let network = Network::plan(run, Datapath::Disciplines)?;
         setup::build(run, &network, &Environment::Guest)?;
         let veth_pairs: Vec<_> = network.veth_pairs.iter().filter(|veth| veth.element() == Some(0)).collect();

@@ -5,10 +5,11 @@ use std::os::fd::AsFd;
 use anyhow::Context;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{self, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::time::{ClockId, clock_gettime};
+
+use crate::execute::clock::exact_timers;
 
 /// Largest number of events handled at once.
 const MAX_EVENTS: usize = 64;
@@ -43,8 +44,7 @@ pub(super) struct Reactor {
 
 impl Reactor {
     pub(super) fn new() -> anyhow::Result<Reactor> {
-        // The default timer slack is 50 µs.
-        prctl::set_timerslack(1).context("exact timers")?;
+        exact_timers().context("exact timers")?;
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).context("epoll")?;
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = TimerFd::new(timerfd::ClockId::CLOCK_MONOTONIC, flags).context("a timer")?;

@@ -24,7 +24,12 @@ pub(crate) struct DelayedAck {
     last_data: u64,
     /// Tick at which the delayed ACK is due.
     due: Option<u64>,
+    /// Time at which the delayed ACK is sent; [`Time::NEVER`] if there is none.
     fires: Time,
+    /// Tick for which the timer was set, and the time at which it expires: it is not stopped when an ACK is sent (Linux:
+    /// `INET_CSK_CLEAR_TIMERS` is undefined).
+    set_for: u64,
+    expires: Time,
     ticks: Ticks,
     /// Shortest delay, in ticks.
     shortest: u64,
@@ -45,12 +50,27 @@ impl DelayedAck {
     pub(crate) fn new(hz: u32) -> DelayedAck {
         let ticks = Ticks::new(hz);
         let shortest = ticks.span(MIN_WAIT);
-        DelayedAck { quick: 0, wait: 0, last_data: 0, due: None, fires: Time::NEVER, ticks, shortest }
+        DelayedAck {
+            quick: 0,
+            wait: 0,
+            last_data: 0,
+            due: None,
+            fires: Time::NEVER,
+            set_for: 0,
+            expires: Time::ZERO,
+            ticks,
+            shortest,
+        }
     }
 
     /// Time at which the delayed ACK is due; [`Time::NEVER`] if there is none.
     pub(crate) fn fires(&self) -> Time {
         self.fires
+    }
+
+    /// Time at which the timer expires after `now`, whether an ACK is delayed or not; [`Time::NEVER`] if it is not set.
+    pub(crate) fn expires_after(&self, now: Time) -> Time {
+        if self.expires > now { self.expires } else { Time::NEVER }
     }
 
     /// Processes a packet that arrived in order.
@@ -137,7 +157,12 @@ impl DelayedAck {
             due = due.min(waiting);
         }
         self.due = Some(due);
-        self.fires = self.ticks.fires(now, due);
+        // Set to the same tick again, the timer stays in its place of the wheel.
+        if due != self.set_for || self.expires < now {
+            self.set_for = due;
+            self.expires = self.ticks.fires(now, due);
+        }
+        self.fires = self.expires;
         Decision::Wait
     }
 
@@ -192,5 +217,16 @@ mod tests {
         delack.delay(Time::from_ms(8), PATH);
         assert_eq!(delack.delay(Time::from_ms(30), PATH), Decision::Wait);
         assert_eq!(delack.delay(Time::from_ms(40), PATH), Decision::Now);
+    }
+
+    #[test]
+    fn the_timer_outlives_the_ack() {
+        let mut delack = DelayedAck::new(250);
+        delack.on_data(Time::from_ms(8), PATH);
+        delack.delay(Time::from_ms(8), PATH);
+        delack.on_ack_sent();
+        assert_eq!(delack.fires(), Time::NEVER);
+        assert_eq!(delack.expires_after(Time::from_ms(51)), Time::from_ms(52));
+        assert_eq!(delack.expires_after(Time::from_ms(52)), Time::NEVER);
     }
 }

@@ -84,8 +84,9 @@ pub(crate) fn window_rate_bit_per_s(flow: &Flow, control: &Control) -> Option<u6
     }
     let percent = if control.cwnd < control.ssthresh / 2 { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
     let packets = u64::from(control.cwnd.max(flow.packets_out()));
-    // bytes × packets × gain in one RTT of srtt_8us / 8 µs.
-    Some(u64::from(flow.mss_bytes) * 8 * packets * percent * 80_000 / srtt_8us)
+    // bytes × packets × gain in one RTT of srtt_8us / 8 µs. Linux counts whole bytes per second.
+    let bytes_per_s = u64::from(flow.mss_bytes) * packets * percent * 80_000 / srtt_8us;
+    Some(8 * bytes_per_s)
 }
 
 #[cfg(test)]
@@ -105,5 +106,14 @@ mod tests {
         // 0.3 ms late: the next gap is 0.7 ms.
         pacer.on_send(1, 1500, Time::from_us(6300), Some(12_000_000));
         assert_eq!(pacer.next(), Time::from_ms(7));
+    }
+
+    /// Ten packets of 1448 bytes in 30.1 ms (240 800 / 8 µs) with a gain of 2 are 962 126 bytes per second, and a part.
+    #[test]
+    fn the_rate_of_a_window_is_in_whole_bytes() {
+        let mut flow = Flow::new(250, 1448);
+        flow.rtt.update(30_100, 0, 0);
+        let control = Control::new(10, u32::MAX);
+        assert_eq!(window_rate_bit_per_s(&flow, &control), Some(8 * 962_126));
     }
 }

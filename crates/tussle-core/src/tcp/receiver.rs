@@ -23,6 +23,8 @@ const MAX_COMPRESSED: u32 = 44;
 const MAX_COMPRESSION_DELAY: Time = Time::from_ms(1);
 /// First window: the largest value of the field in a SYN-ACK, which is never scaled.
 pub(crate) const FIRST_WINDOW_BYTES: u64 = 65_535;
+/// Smallest packet in order for which the window grows (Linux: `tcp_event_data_recv`).
+const GROWTH_BYTES: u32 = 128;
 /// Slack of the timer of delayed SACKs, which always fires at its end (Linux: `tcp_comp_sack_slack_ns`).
 const COMPRESSION_SLACK: Time = Time::from_us(100);
 /// `number` of an ACK that is a window probe; the ACK of the handshake has number 0.
@@ -373,8 +375,8 @@ impl Receiver {
         Path {
             rto: self.rtt.rto(),
             srtt: Time::from_us(u64::from(self.rtt.srtt_us().unwrap_or(0))),
-            // Half the window, but at least two.
-            quick_acks: (self.window_packets / 2).clamp(2, QUICK_ACKS),
+            // Half the window; two if it is a single packet.
+            quick_acks: if self.window_packets < 2 { 2 } else { (self.window_packets / 2).min(QUICK_ACKS) },
         }
     }
 
@@ -488,10 +490,13 @@ impl Receiver {
         if self.data_rtt.is_window_complete(self.next + 1) {
             self.measure_window(now);
         }
-        // In order a packet joins the one before it, so that its payload alone counts.
-        self.grow_window(Memory::Shared);
+        let payload_bytes = self.payload_bytes(packet);
+        if payload_bytes >= GROWTH_BYTES {
+            // In order a packet joins the one before it, so that its payload alone counts.
+            self.grow_window(Memory::Shared);
+        }
         self.next += 1;
-        self.delivered_bytes += u64::from(self.payload_bytes(packet));
+        self.delivered_bytes += u64::from(payload_bytes);
         if packet.flags.has(Flags::FIN) {
             self.finish(now);
         }
@@ -686,7 +691,8 @@ impl Receiver {
         }
         self.compressed += 1;
         if self.compressed_until == Time::NEVER {
-            self.compressed_until = now + self.compression_delay() + COMPRESSION_SLACK;
+            let delayed_until = now + self.compression_delay() + COMPRESSION_SLACK;
+            self.compressed_until = delayed_until.min(self.delack.expires_after(now));
         }
     }
 

@@ -12,11 +12,11 @@ use std::path::Path;
 
 use anyhow::Context;
 use nix::sched::{CloneFlags, unshare};
-use nix::sys::prctl;
 use tussle_core::net::packet::header_bytes;
 use tussle_core::run;
 use tussle_core::script::{MSS_BYTES, Role, Script, ScriptError, Verdict, check};
 
+use crate::execute::clock::exact_timers;
 use crate::execute::setup::command;
 use crate::execute::tun::{BURST_PACKETS, Tun};
 use crate::host_settings;
@@ -31,8 +31,7 @@ const DEVICE: &str = "script";
 /// Plays scripts, given as a JSON object by name, and returns their verdicts likewise.
 pub(super) fn play(scripts: &str) -> anyhow::Result<String> {
     let scripts: BTreeMap<String, Script> = serde_json::from_str(scripts).context("scripts.json")?;
-    // The default timer slack is 50 µs.
-    prctl::set_timerslack(1).context("exact timers")?;
+    exact_timers().context("exact timers")?;
     let mut verdicts = BTreeMap::new();
     for (name, script) in scripts {
         let outcome = play_one(&script).with_context(|| format!("script {name}"))?;
