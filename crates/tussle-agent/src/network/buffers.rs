@@ -1,11 +1,11 @@
 //! Bytes that a run can have in flight: sizes of socket buffers, and memory of the guest.
 
 use tussle_core::Run;
+use tussle_core::net::packet::HEADER_BYTES;
 use tussle_core::net::path::ElementKind;
 use tussle_core::run::FlowSpec;
+use tussle_core::run::Sampling;
 use tussle_core::run::receive_window::{path_bytes, queue_bytes, receive_window_bytes};
-
-const PACKET_BYTES: u64 = 1500;
 
 /// Part of the receive buffer for unread data and their metadata, in addition to the window.
 const UNREAD_BYTES: u64 = 4 << 20;
@@ -17,6 +17,8 @@ const GUEST_BYTES: u64 = 160 << 20;
 const FLOW_BYTES: u64 = 1 << 20;
 /// Memory of a full packet: the sender's copy and the copy in flight, with their metadata.
 const PACKET_MEMORY_BYTES: u64 = 5 << 10;
+/// Memory of a row of `samples` and `links`, while it is recorded and when it is written.
+const ROW_BYTES: u64 = 1 << 10;
 /// Largest memory of a guest.
 const MAX_GUEST_BYTES: u64 = 8 << 30;
 
@@ -53,8 +55,15 @@ pub(crate) fn guest_bytes(run: &Run) -> u64 {
     // link share its BDP.
     let queued: u64 = run.elements.iter().map(|element| queue_bytes(&element.kind)).sum();
     let moving: u64 = run.flows.iter().map(|flow| path_bytes(path(run, flow))).max().unwrap_or_default();
-    let packets = (queued + moving) / PACKET_BYTES;
-    (GUEST_BYTES + flows * FLOW_BYTES + packets * PACKET_MEMORY_BYTES).min(MAX_GUEST_BYTES)
+    let smallest_mss_bytes = run.flows.iter().map(|flow| flow.mss_bytes).min().unwrap_or_default();
+    let packets = (queued + moving) / u64::from(smallest_mss_bytes + HEADER_BYTES);
+    let samples = match run.record.sampling {
+        Sampling::EveryNs(interval_ns) => run.duration_ns / interval_ns.max(1),
+        Sampling::Off | Sampling::Change => 0,
+    };
+    let rows = samples * (flows + run.elements.len() as u64);
+    let needed = [GUEST_BYTES, flows * FLOW_BYTES, packets * PACKET_MEMORY_BYTES, rows * ROW_BYTES];
+    needed.into_iter().sum::<u64>().min(MAX_GUEST_BYTES)
 }
 
 fn path<'a>(run: &'a Run, flow: &'a FlowSpec) -> impl Iterator<Item = &'a ElementKind> {
@@ -103,6 +112,15 @@ mod tests {
                                        "attempts": 3});
         run.elements = vec![serde_json::from_value(radio).unwrap()];
         assert_eq!(guest_bytes(&run), (160 << 20) + (1 << 20) + 2 * 200 * 5120);
+    }
+
+    /// Packets of 152 bytes, and ten samples of a flow and two links.
+    #[test]
+    fn memory_includes_small_packets_and_samples() {
+        let mut run = run(1_000_000_000, &serde_json::json!({"kind": "fifo", "limit_bytes": 1_000_000}));
+        run.flows[0].mss_bytes = 100;
+        run.record.sampling = Sampling::EveryNs(100_000_000);
+        assert_eq!(guest_bytes(&run), (160 << 20) + (1 << 20) + 16_500_000 / 152 * 5120 + 10 * 3 * 1024);
     }
 
     #[test]
