@@ -696,15 +696,9 @@ impl Receiver {
         }
     }
 
-    /// Delay of SACKs: a twentieth of a round trip, which does not slow down recovery. Without timestamps it is zero until a
-    /// window of data has arrived, as in Linux.
+    /// Delay of SACKs: a twentieth of a round trip, which does not slow down recovery.
     fn compression_delay(&self) -> Time {
-        let handshake = Some(self.rtt.srtt_8us()).filter(|rtt_8us| *rtt_8us > 0);
-        let rtt_8us = match (self.data_rtt.get_8us(), handshake) {
-            (Some(data), Some(handshake)) => data.min(handshake),
-            (Some(data), None) => data,
-            (None, handshake) => handshake.filter(|_| self.setup.timestamps).unwrap_or(0),
-        };
+        let rtt_8us = self.data_rtt.for_spacing_8us(self.rtt.srtt_8us(), self.setup.timestamps);
         Time::from_ns(u64::from(rtt_8us) * 125 / 20).min(MAX_COMPRESSION_DELAY)
     }
 

@@ -71,6 +71,17 @@ impl ReceiverRtt {
     pub(crate) fn get_8us(&self) -> Option<u32> {
         (self.rtt_8us > 0).then_some(self.rtt_8us)
     }
+
+    /// RTT in eighths of a µs by which SACKs are spaced: the smaller one of the estimate and of `handshake_8us`, which is zero
+    /// without one. Without timestamps it is zero until a window of data has arrived, as in Linux.
+    pub(crate) fn for_spacing_8us(&self, handshake_8us: u32, timestamps: bool) -> u32 {
+        match self.get_8us() {
+            Some(data) if handshake_8us > 0 => data.min(handshake_8us),
+            Some(data) => data,
+            None if timestamps => handshake_8us,
+            None => 0,
+        }
+    }
 }
 
 #[cfg(test)]
