@@ -383,6 +383,21 @@ mod tests {
         assert_eq!(elements.tally(), Tally::default());
     }
 
+    /// Two packets leave the last element at 4 ms; an answer to the first enters the reverse path before the second leaves.
+    #[test]
+    fn packets_of_one_instant_are_released_one_at_a_time() {
+        let mut elements = crossed(&serde_json::json!([delay("one", 4)]), None);
+        (0..2).for_each(|flow| enter(&mut elements, 0, &data(flow), Time::ZERO));
+        let now = Time::from_ms(4);
+        assert!(elements.release_one(now));
+        assert_eq!(leaving(&mut elements), [(0, data(0))]);
+        enter(&mut elements, 1, &segment(sender_address(0), 0), now);
+        assert!(elements.release_one(now));
+        assert_eq!(leaving(&mut elements), [(0, data(1))]);
+        assert!(!elements.release_one(now));
+        assert_eq!(elements.next(), Time::from_ms(7));
+    }
+
     #[test]
     fn packets_leave_for_elements_of_linux() {
         let periodic = |name| serde_json::json!({"name": name, "kind": "loss_periodic", "every_packets": 2});

@@ -17,7 +17,7 @@ const GUEST_BYTES: u64 = 160 << 20;
 const FLOW_BYTES: u64 = 1 << 20;
 /// Memory of a full packet: the sender's copy and the copy in flight, with their metadata.
 const PACKET_MEMORY_BYTES: u64 = 5 << 10;
-/// Memory of a row of `samples` and `links`, while it is recorded and when it is written.
+/// Estimated memory of a row of `samples` or `links`, while it is recorded and when it is written.
 const ROW_BYTES: u64 = 1 << 10;
 /// Largest memory of a guest.
 const MAX_GUEST_BYTES: u64 = 8 << 30;
