@@ -89,6 +89,34 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         },
         "flows": [{"algorithm": "reno", "bytes": "300 kB"}],
     },
+    # What an application writes is acknowledged as soon as the other one reads it.
+    "applications": {
+        "path": {"rate": "10 Mbit/s", "rtt": "40 ms", "queue": {"limit": "20 packets"}},
+        "flows": [
+            {"algorithm": "cubic", "application": {"kind": "rate", "rate": "5 Mbit/s"}},
+            {"algorithm": "reno", "application": {"kind": "chunks", "size": "301 kB", "every": "600 ms"}},
+        ],
+    },
+    # More than the network carries, also while the connection is being opened.
+    "applications-with-buffers": {
+        "path": {"rate": "10 Mbit/s", "rtt": "40 ms", "queue": {"limit": "20 packets"}},
+        "hosts": {"rmem": "4 KiB, 128 KiB, 6 MiB", "wmem": "4 KiB, 16 KiB, 4 MiB"},
+        "flows": [
+            {"algorithm": "westwood", "application": {"kind": "rate", "rate": "13 Mbit/s"}},
+            {"algorithm": "htcp", "application": {"kind": "chunks", "size": "125 kB", "every": "1 s"}},
+        ],
+    },
+    # Writes of three applications at the same instants.
+    "applications-in-step": {
+        "start_jitter": "0 s",
+        "path": {"rate": "10 Mbit/s", "rtt": "40 ms", "queue": {"limit": "20 packets"}},
+        "flows": [{"algorithm": "cubic", "count": 3, "application": {"kind": "rate", "rate": "4 Mbit/s"}}],
+    },
+    # What an application has written ahead when it stops, and header prediction afterwards.
+    "a-flow-that-stops": {
+        "path": {"rate": "10 Mbit/s", "rtt": "40 ms", "queue": {"limit": "20 packets"}},
+        "flows": [{"algorithm": "westwood", "stop": "3 s"}, {"algorithm": "cubic"}],
+    },
     # Flows with and without SACK, whose RTT grows.
     "growing-delay": {
         "path": {

@@ -253,7 +253,7 @@ impl PreparedRun {
         }
         for observed in &self.senders {
             let to = *to.get(&observed.flow).context("a flow has no receiver")?;
-            traffic::start_sender(Arc::clone(&observed.sender), to, clock);
+            traffic::start_sender(Arc::clone(&observed.sender), to, clock, None);
         }
         environment.be_punctual()?;
         let (mut samples, mut events) = (Samples::default(), Events::default());

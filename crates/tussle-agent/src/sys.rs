@@ -33,13 +33,32 @@ pub(crate) fn tcp_info(socket: impl AsFd) -> nix::Result<([u8; TCP_INFO_MAX_BYTE
     Ok((bytes, length as usize))
 }
 
-/// Gives this thread, but not its children, real-time priority. Without the permission the thread may be late
-/// at times; its delays are measured.
+/// Range of real-time priorities.
+pub(crate) const LEAST_PRIORITY: i32 = 1;
+pub(crate) const HIGHEST_PRIORITY: i32 = 99;
+
+/// Gives this thread, but not its children, real-time priority.
+///
+/// # Errors
+/// EPERM without the permission.
+pub(crate) fn run_first(priority: i32) -> nix::Result<()> {
+    set_scheduler(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, priority)
+}
+
+/// Ends the real-time priority of this thread.
+///
+/// # Errors
+/// None is known.
+pub(crate) fn run_as_usual() -> nix::Result<()> {
+    set_scheduler(libc::SCHED_OTHER, 0)
+}
+
 #[expect(unsafe_code, reason = "nix offers no call for this request")]
-pub(crate) fn run_first() {
-    let least = libc::sched_param { sched_priority: 1 };
+fn set_scheduler(policy: libc::c_int, priority: i32) -> nix::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: the kernel reads one `sched_param`.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const least) };
+    let result = unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) };
+    nix::errno::Errno::result(result).map(drop)
 }
 
 /// Size of the buffer for the floating-point state of a process. With AMX, the state has 11 008 bytes.

@@ -20,6 +20,24 @@ pub(crate) fn exact_timers() -> nix::Result<()> {
     prctl::set_timerslack(TIMER_SLACK_NS)
 }
 
+/// Time by which the timers of a thread are late.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Slack {
+    /// [`TIMER_SLACK_NS`]: the thread has [`exact_timers`].
+    Least,
+    /// None: the thread has real-time priority.
+    None,
+}
+
+impl Slack {
+    fn ns(self) -> u64 {
+        match self {
+            Slack::Least => TIMER_SLACK_NS,
+            Slack::None => 0,
+        }
+    }
+}
+
 /// A clock that starts with a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
@@ -77,11 +95,11 @@ impl Clock {
         sleep(self.zero_ns + run_ns)
     }
 
-    /// Sleeps until a time of the run, to the nanosecond if the thread has [`exact_timers`].
-    pub(crate) fn sleep_exactly_until(self, run_ns: u64) -> nix::Result<()> {
+    /// Sleeps until a time of the run, to the nanosecond.
+    pub(crate) fn sleep_exactly_until(self, run_ns: u64, slack: Slack) -> nix::Result<()> {
         let at = self.zero_ns + run_ns;
         // A sleep until the past takes time, too.
-        if at <= monotonic_ns()? { Ok(()) } else { sleep(at - TIMER_SLACK_NS) }
+        if at <= monotonic_ns()? { Ok(()) } else { sleep(at - slack.ns()) }
     }
 }
 

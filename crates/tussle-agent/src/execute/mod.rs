@@ -52,9 +52,21 @@ impl Environment {
     /// Makes this thread's timers as exact as the kernel allows.
     pub(crate) fn be_punctual(&self) -> nix::Result<()> {
         if let Environment::Host(_) = self {
-            sys::run_first();
+            // Without the permission the thread may be late at times; its delays are measured.
+            let _ = sys::run_first(sys::LEAST_PRIORITY);
         }
         exact_timers()
+    }
+
+    /// Real-time priority of the sending thread of a flow. Threads that wake at one instant of virtual time would otherwise
+    /// continue in an unspecified order; with priorities the first flow comes first, as in the simulator. The last priority
+    /// is that of all other flows, whose threads continue in the order in which they fell asleep.
+    fn priority_of_sender(&self, index: usize) -> Option<i32> {
+        let steps = i32::try_from(index).unwrap_or(i32::MAX);
+        match self {
+            Environment::Guest => Some((sys::HIGHEST_PRIORITY - steps).max(sys::LEAST_PRIORITY)),
+            Environment::Host(_) => None,
+        }
     }
 
     /// Records the delay of an action that was due at `due_ns` of the run and starts now.

@@ -25,7 +25,7 @@ pub(crate) fn run(
     let execution = Execution { run, network, clock, environment };
     let elements = SimulatedElements::start(execution, &mut hosts)?;
     let mut observer = Observer::new(execution, hosts, &flows, elements.clone())?;
-    traffic::start(&flows, clock);
+    traffic::start(&flows, clock, environment);
     environment.be_punctual()?;
     let changes = network.changes(run).map_err(|problem| anyhow!("changes of a link: {problem}"))?;
     for at_ns in Instants::of(run, observer.interval_ns(), changes.keys().copied()) {

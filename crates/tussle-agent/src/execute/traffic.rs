@@ -20,7 +20,8 @@ use tussle_core::net::packet::HEADER_BYTES;
 use tussle_core::run::application::{Next, Schedule};
 use tussle_core::run::{Ends, FlowSpec, Host};
 
-use super::clock::{Clock, exact_timers};
+use super::Environment;
+use super::clock::{Clock, Slack, exact_timers};
 use super::counters::Netstat;
 use super::setup::Hosts;
 use crate::algorithms::{self, algorithm_of};
@@ -36,17 +37,16 @@ const SENDER_PORT: u16 = 40_000;
 /// Bytes of the IPv4 and TCP headers without options. The socket option for the segment size counts the timestamp option,
 /// and a run does not.
 const PLAIN_HEADER_BYTES: u32 = 40;
-/// Gap between the starts of flows with equal start times: threads that wake up at the same time continue in
-/// an unspecified order.
-const START_GAP_NS: u64 = 1_000;
 /// Send buffer, larger than any amount of data in flight. The kernel doubles it, and keeps it in 31 bits.
 const SEND_BUFFER_BYTES: usize = 1 << 29;
 /// Data to write.
 static CHUNK: [u8; 64 * 1024] = [0; 64 * 1024];
 /// Chunks in one call: the kernel's limit for a vector.
 const CHUNKS: usize = 1024;
-/// Limit of unsent bytes below which a writer is woken: somewhat more than one ACK can release.
+/// Limit of unsent bytes: somewhat more than one ACK can release.
 const UNSENT_BYTES: i32 = 256 * 1024;
+/// Limit of unsent bytes of other applications, unless they stop: more than most of them write at once.
+const APPLICATION_UNSENT_BYTES: i32 = 4 * 1024 * 1024;
 /// Largest number of connections that wait to be accepted, unrelated ones included.
 const BACKLOG: i32 = 16;
 /// Unread bytes at which the reader is woken.
@@ -78,8 +78,6 @@ pub(crate) struct Sender {
     spec: FlowSpec,
     /// Write times of the application; `None` for a bulk sender.
     schedule: Option<Schedule>,
-    /// Time of the connection, in ns of the run.
-    opens_ns: u64,
     socket: OwnedFd,
     token: Option<Token>,
     /// Retransmissions of the SYN, known once the connection is there.
@@ -177,7 +175,6 @@ impl Sender {
         Ok(Sender {
             spec: spec.clone(),
             schedule,
-            opens_ns: spec.start_ns,
             socket,
             token: None,
             syn_retransmissions: OnceLock::new(),
@@ -189,7 +186,7 @@ impl Sender {
     pub(crate) fn open(spec: &FlowSpec, seed: u64, peer: SocketAddr, token: Token) -> anyhow::Result<Sender> {
         let socket = socket_for(peer)?;
         set_algorithm(&socket, &spec.algorithm)?;
-        limit_unsent(&socket)?;
+        limit_unsent(&socket, spec)?;
         set_sender_options(&socket, spec, HEADER_BYTES)?;
         let made = Sender::new(spec, seed, socket, Arc::default())?;
         Ok(Sender { token: Some(token), ..made })
@@ -346,10 +343,7 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
                 spec: spec.clone(),
                 algorithm,
                 netstat: Netstat::open()?,
-                sender: Arc::new(Sender {
-                    opens_ns: opens_ns(&run.flows, index),
-                    ..Sender::new(spec, run.seed, sender, Arc::clone(&log))?
-                }),
+                sender: Arc::new(Sender::new(spec, run.seed, sender, Arc::clone(&log))?),
                 receiver: Arc::new(Receiver {
                     lowat_bytes: lowat_bytes(spec, &ends.receiver),
                     // With `rmem`, the window is what the buffer allows.
@@ -367,19 +361,12 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
     flows
 }
 
-/// Time at which a flow connects. Flows with equal start times connect one after another.
-fn opens_ns(flows: &[FlowSpec], index: usize) -> u64 {
-    let start_ns = flows[index].start_ns;
-    let before = flows[..index].iter().filter(|flow| flow.start_ns == start_ns).count();
-    start_ns + START_GAP_NS * before as u64
-}
-
 /// Starts the threads of every flow; they end with the process.
-pub(crate) fn start(flows: &[Arc<Flow>], clock: Clock) {
+pub(crate) fn start(flows: &[Arc<Flow>], clock: Clock, environment: &Environment) {
     for (index, flow) in flows.iter().enumerate() {
         start_receiver(Arc::clone(&flow.receiver), clock);
         let to = SocketAddrV4::new(receiver_address(index), PORT).into();
-        start_sender(Arc::clone(&flow.sender), to, clock);
+        start_sender(Arc::clone(&flow.sender), to, clock, environment.priority_of_sender(index));
     }
 }
 
@@ -388,15 +375,19 @@ pub(crate) fn start_receiver(receiver: Arc<Receiver>, clock: Clock) {
     std::thread::spawn(move || receiver.log.outcome(receive(&receiver, clock)));
 }
 
-/// Starts the sending thread, which connects to an address first.
-pub(crate) fn start_sender(sender: Arc<Sender>, to: SocketAddr, clock: Clock) {
-    std::thread::spawn(move || sender.log.outcome(send(&sender, to, clock)));
+/// Starts the sending thread, which connects to an address first. It has a real-time `priority` while it connects, and as
+/// long as it writes on a schedule.
+pub(crate) fn start_sender(sender: Arc<Sender>, to: SocketAddr, clock: Clock, priority: Option<i32>) {
+    std::thread::spawn(move || sender.log.outcome(send(&sender, to, clock, priority)));
 }
 
-/// Unread bytes at which the reader of a flow is woken (`SO_RCVLOWAT`): one where unread bytes reduce a limited window, or
-/// where the buffer grows with what is read in a round trip; elsewhere many, because reading costs time.
+/// Unread bytes at which the reader of a flow is woken (`SO_RCVLOWAT`): one where unread bytes reduce a limited window,
+/// where the buffer grows with what is read in a round trip, or where reading sends an ACK of what an application has
+/// written; elsewhere many, because reading costs time.
 fn lowat_bytes(spec: &FlowSpec, host: &Host) -> i32 {
-    if spec.receive_window_bytes.is_some() || host.rmem.is_some() { 1 } else { READ_BYTES }
+    let reads_at_once =
+        spec.receive_window_bytes.is_some() || host.rmem.is_some() || spec.application.is_some();
+    if reads_at_once { 1 } else { READ_BYTES }
 }
 
 fn as_option(bytes: u64) -> i32 {
@@ -457,7 +448,7 @@ fn sender(index: usize, spec: &FlowSpec, ends: &Ends) -> anyhow::Result<OwnedFd>
     set_algorithm(&socket, &spec.algorithm)?;
     if ends.sender.wmem.is_none() {
         socket::setsockopt(&socket, sockopt::SndBufForce, &SEND_BUFFER_BYTES).context("the send buffer")?;
-        limit_unsent(&socket)?;
+        limit_unsent(&socket, spec)?;
     }
     set_sender_options(&socket, spec, ends.header_bytes())?;
     let address = SocketAddrV4::new(sender_address(index), SENDER_PORT);
@@ -466,8 +457,10 @@ fn sender(index: usize, spec: &FlowSpec, ends: &Ends) -> anyhow::Result<OwnedFd>
 }
 
 /// Limits the unsent data of a socket whose send buffer is too large to be filled.
-fn limit_unsent(socket: &OwnedFd) -> anyhow::Result<()> {
-    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, UNSENT_BYTES).context("unsent data")
+fn limit_unsent(socket: &OwnedFd, spec: &FlowSpec) -> anyhow::Result<()> {
+    let writes_far_ahead = spec.application.is_some() && spec.stop_ns.is_none();
+    let bytes = if writes_far_ahead { APPLICATION_UNSENT_BYTES } else { UNSENT_BYTES };
+    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes).context("unsent data")
 }
 
 /// Limits the segments of a flow at one of its ends. Both need it: the window of a receiver grows in units of its own limit.
@@ -506,9 +499,15 @@ pub(crate) fn set_algorithm(socket: impl AsFd, name: &str) -> anyhow::Result<()>
     }
 }
 
-fn send(flow: &Sender, to: SocketAddr, clock: Clock) -> anyhow::Result<()> {
-    exact_timers().context("exact timers")?;
-    clock.sleep_exactly_until(flow.opens_ns)?;
+fn send(flow: &Sender, to: SocketAddr, clock: Clock, priority: Option<i32>) -> anyhow::Result<()> {
+    let slack = if let Some(priority) = priority {
+        sys::run_first(priority).context("real-time priority")?;
+        Slack::None
+    } else {
+        exact_timers().context("exact timers")?;
+        Slack::Least
+    };
+    clock.sleep_exactly_until(flow.spec.start_ns, slack)?;
     match socket::connect(flow.socket.as_raw_fd(), &SockaddrStorage::from(to)) {
         // A flow without a connection is a valid result, also one whose application stops before it is there.
         Err(Errno::ETIMEDOUT) => return Ok(()),
@@ -521,8 +520,13 @@ fn send(flow: &Sender, to: SocketAddr, clock: Clock) -> anyhow::Result<()> {
         socket::send(flow.socket.as_raw_fd(), &token, MsgFlags::MSG_NOSIGNAL).context("showing the token")?;
     }
     let written = match &flow.schedule {
-        None => write(flow, flow.spec.bytes.unwrap_or(u64::MAX))?,
-        Some(schedule) => write_on_schedule(schedule.clone(), flow, clock)?,
+        None => {
+            if priority.is_some() {
+                sys::run_as_usual().context("the usual priority")?;
+            }
+            write(flow, flow.spec.bytes.unwrap_or(u64::MAX))?
+        }
+        Some(schedule) => write_on_schedule(schedule.clone(), flow, clock, slack)?,
     };
     match written {
         WriteOutcome::Complete => flow.stop(),
@@ -531,14 +535,19 @@ fn send(flow: &Sender, to: SocketAddr, clock: Clock) -> anyhow::Result<()> {
 }
 
 /// Writes at the times of a schedule, or as soon as the socket takes the data after them.
-fn write_on_schedule(mut schedule: Schedule, flow: &Sender, clock: Clock) -> anyhow::Result<WriteOutcome> {
+fn write_on_schedule(
+    mut schedule: Schedule,
+    flow: &Sender,
+    clock: Clock,
+    slack: Slack,
+) -> anyhow::Result<WriteOutcome> {
     loop {
         match schedule.proceed() {
             Next::Write { at, .. } if flow.spec.stop_ns.is_some_and(|stop_ns| stop_ns <= at.ns()) => {
                 return Ok(WriteOutcome::Closed);
             }
             Next::Write { at, bytes, .. } => {
-                clock.sleep_exactly_until(at.ns())?;
+                clock.sleep_exactly_until(at.ns(), slack)?;
                 if schedule.message_bytes().is_some() {
                     flow.log.message(at.ns(), "request");
                 }
@@ -653,20 +662,6 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn flows_with_equal_start_times_open_one_after_another() {
-        let flow = |start_ns: u64| {
-            let flow = serde_json::json!({
-                "name": "a", "algorithm": "reno", "start_ns": start_ns, "mss_bytes": 1448,
-                "forward": [], "reverse": [],
-            });
-            serde_json::from_value::<FlowSpec>(flow).unwrap()
-        };
-        let flows = [0, 5_000, 0, 0, 5_000].map(flow);
-        let opens_ns: Vec<_> = (0..flows.len()).map(|index| opens_ns(&flows, index)).collect();
-        assert_eq!(opens_ns, [0, 5_000, 1_000, 2_000, 6_000]);
-    }
-
     /// An unrelated connection with as many bytes as the flow comes first, then the sender.
     #[test]
     fn a_connection_without_the_token_is_not_part_of_a_flow() {
@@ -683,7 +678,7 @@ mod tests {
         unrelated.write_all(&vec![0; 100_000]).unwrap();
         start_receiver(Arc::clone(&receiver), clock);
         let sender = Arc::new(Sender::open(&spec, 1, anywhere, [7; TOKEN_BYTES]).unwrap());
-        start_sender(Arc::clone(&sender), to, clock);
+        start_sender(Arc::clone(&sender), to, clock, None);
         while receiver.completed_ns().is_none() {
             assert_eq!((receiver.problem(), sender.problem()), (None, None));
             std::thread::sleep(Duration::from_millis(5));

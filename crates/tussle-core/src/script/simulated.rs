@@ -55,6 +55,8 @@ impl SimulatedSender {
             pacing: script.pacing,
             device_rate_bit_per_s: None,
             timestamp_offset_ms: 0,
+            has_application: false,
+            ends: false,
         };
         let mut sender = Sender::new(setup, (entry.build)(&parameters, 0));
         let mut out = Outbox::default();
@@ -171,6 +173,7 @@ impl SimulatedReceiver {
             window: LargestWindow::Bytes(window_bytes),
             ecn,
             timestamp_offset_ms: 0,
+            has_application: false,
         };
         let mut receiver = Receiver::new(setup);
         let mut out = Outbox::default();

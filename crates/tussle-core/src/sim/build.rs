@@ -206,6 +206,8 @@ impl<'a> Topology<'a> {
             pacing: spec.pacing,
             device_rate_bit_per_s: spec.device_rate_bit_per_s,
             timestamp_offset_ms: offsets.sender_ms,
+            has_application: spec.application.is_some(),
+            ends: spec.stop_ns.is_some() || spec.bytes.is_some(),
         };
         let metrics = spec.pair.filter(|_| ends.sender.metrics_save).map(|pair| {
             let metrics = self.metrics.entry(pair).or_default();

@@ -60,6 +60,7 @@ impl TcpEndpoints {
             window: receiver.window,
             ecn: sender.ecn(),
             timestamp_offset_ms: receiver.timestamp_offset_ms,
+            has_application: setup.has_application,
         });
         TcpEndpoints { sender, receiver }
     }
@@ -141,7 +142,7 @@ impl Endpoints {
         match self {
             Endpoints::Tcp(tcp) => FlowTotals {
                 algorithm: tcp.sender.algorithm().name(),
-                finished: tcp.receiver.finished(),
+                finished: tcp.receiver.finished().filter(|_| !tcp.sender.has_stopped()),
                 lost_packets: tcp.sender.flow.lost.into(),
                 counters,
             },

@@ -13,6 +13,7 @@ mod offload;
 mod outbox;
 mod pacer;
 mod prr;
+mod pushes;
 mod rack;
 mod ranges;
 mod rate;
@@ -30,6 +31,7 @@ mod timestamps;
 mod undo;
 mod usage;
 mod window_use;
+mod written_ahead;
 
 pub use flow::{Ack, Cause, Flow, INITIAL_WINDOW_PACKETS, Limit, Lost, RateSample, State};
 pub use limits::LimitedTimes;

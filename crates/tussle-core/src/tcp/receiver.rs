@@ -6,7 +6,7 @@ use super::delack::{Decision, DelayedAck, Path, QUICK_ACKS};
 use super::merging::Merged;
 use super::outbox::Outbox;
 use super::ranges::Ranges;
-use super::receive_buffer::{Memory, ReceiveBuffer, ReceiveBufferSetup, window_scale};
+use super::receive_buffer::{Memory, ReceiveBuffer, window_scale};
 use super::receiver_rtt::ReceiverRtt;
 use super::rtt::RttEstimator;
 use super::sack_list::{SackList, Urgency};
@@ -51,6 +51,9 @@ pub struct ReceiverSetup {
     pub ecn: EcnMode,
     /// Offset of the receiver's timestamps (Linux: `tsoffset`).
     pub timestamp_offset_ms: u32,
+    /// Whether an application writes at its own times, and the receiver's reads what it wrote at once; otherwise reading
+    /// matters only where the window is that of a buffer.
+    pub has_application: bool,
 }
 
 /// Largest window of a receiver.
@@ -135,6 +138,8 @@ pub struct Receiver {
     /// Unit in which ACKs report the window, a power of two. [RFC 7323, 2.3](https://www.rfc-editor.org/rfc/rfc7323#section-2.3)
     window_unit_bytes: u64,
     buffer: Option<Box<ReceiveBuffer>>,
+    /// Whether reading may send an ACK.
+    reads: bool,
     finished: Option<Time>,
     /// Packets that arrived at this instant and are to be processed, on a host with offloads.
     merged: Option<Merged>,
@@ -182,6 +187,7 @@ impl Receiver {
             window_packets: full_packets(window_bytes, setup.mss_bytes),
             largest_window_bytes,
             window_unit_bytes: 1 << window_scale(largest_window_bytes),
+            reads: buffer.is_some() || setup.has_application,
             buffer,
             finished: None,
             merged: None,
@@ -226,12 +232,12 @@ impl Receiver {
             if self.data_rtt.is_new(packet.ts_echo_ms) {
                 self.measure_echo(packet, now);
             }
-            let (prior_next, has_buffer) = (self.next, self.buffer.is_some());
-            if has_buffer {
+            let (prior_next, reads) = (self.next, self.reads);
+            if reads {
                 self.before_data(packet, now);
             }
             self.on_data(packet, now, out);
-            if has_buffer {
+            if reads {
                 let is_pushed = packet.number == prior_next && packet.flags.has(Flags::PSH);
                 self.read(prior_next, 1, is_pushed, now, out);
             }
@@ -286,7 +292,7 @@ impl Receiver {
         let (mut prior_next, mut is_pushed) = (self.next, false);
         for packet in merged.packets() {
             if packet.kind == Kind::Data {
-                if arrived == 0 && self.buffer.is_some() {
+                if arrived == 0 && self.reads {
                     self.establish(now);
                     prior_next = self.next;
                 }
@@ -314,7 +320,7 @@ impl Receiver {
         if arrived > 0 && ack_sent == AckSent(false) {
             self.acknowledge(now, out);
         }
-        if self.buffer.is_some() {
+        if self.reads {
             self.read(prior_next, arrived, is_pushed, now, out);
         }
     }
@@ -380,13 +386,6 @@ impl Receiver {
         }
     }
 
-    /// Processes the arrival of a packet that takes room in the buffer.
-    #[inline(never)]
-    fn before_data(&mut self, packet: &Packet, now: Time) {
-        self.establish(now);
-        self.hold_in_order(packet, Memory::Own);
-    }
-
     /// Measures the RTT by the timestamp that a full packet echoes.
     // Not inlined, so that packets which echo the same timestamp as the one before do not pay for it.
     #[inline(never)]
@@ -407,39 +406,6 @@ impl Receiver {
         let last_packets =
             self.buffer.as_ref().map(|buffer| buffer.last_window_bytes().div_ceil(self.setup.mss_bytes));
         self.data_rtt.on_window(self.next + 1, last_packets.unwrap_or(self.window_packets), now);
-    }
-
-    /// Puts a packet that arrives in order into the buffer.
-    fn hold_in_order(&mut self, packet: &Packet, memory: Memory) {
-        if let Some(buffer) = &mut self.buffer
-            && packet.number == self.next
-        {
-            buffer.hold(memory);
-        }
-    }
-
-    /// Processes the application's reading of all packets from `prior_next` on, when the last `arrived` packets have come.
-    /// `is_pushed`: the last one of those carries the push flag.
-    #[inline(never)]
-    fn read(&mut self, prior_next: u32, arrived: u32, is_pushed: bool, now: Time, out: &mut Outbox) {
-        let packets = self.next - prior_next;
-        if packets == 0 {
-            return;
-        }
-        let next = self.next_byte();
-        let unacknowledged = self.next - self.acknowledged;
-        if let Some(buffer) = &mut self.buffer
-            && (buffer.on_read(packets, arrived, next, now, &self.data_rtt)
-                || unacknowledged > 1
-                || (unacknowledged > 0 && is_pushed && buffer.is_empty()))
-        {
-            self.send_ack(now, out);
-        }
-    }
-
-    /// First byte still missing, as a position in the stream of the buffer.
-    fn next_byte(&self) -> u64 {
-        u64::from(self.next) * u64::from(self.setup.mss_bytes)
     }
 
     #[inline]
@@ -702,12 +668,6 @@ impl Receiver {
         Time::from_ns(u64::from(rtt_8us) * 125 / 20).min(MAX_COMPRESSION_DELAY)
     }
 
-    /// Whether an ACK at this moment would report a window that is no smaller than the last one.
-    #[inline]
-    fn keeps_window(&self) -> bool {
-        self.buffer.as_ref().is_none_or(|buffer| buffer.keeps_window(self.next_byte()))
-    }
-
     /// Sends the delayed ACK or SACK that is due.
     pub fn on_timer(&mut self, now: Time, out: &mut Outbox) {
         self.process_merged(now, out);
@@ -717,18 +677,6 @@ impl Receiver {
         } else if self.compressed_until <= now {
             self.send_ack(now, out);
         }
-    }
-
-    /// Sets the window of an ACK to what the buffer offers.
-    #[inline(never)]
-    fn select_window(&mut self) {
-        let next = self.next_byte();
-        let Some(buffer) = &mut self.buffer else { return };
-        let selected = buffer.select(next);
-        if selected.is_scarce {
-            self.delack.on_scarce_buffer();
-        }
-        self.window_packets = full_packets(selected.window_bytes.into(), self.setup.mss_bytes);
     }
 
     /// The SACK option of the next ACK.
@@ -773,26 +721,12 @@ impl Receiver {
     }
 }
 
-impl ReceiveBuffer {
-    /// The buffer of a receiver; `None` if its window has a size of its own.
-    fn of(setup: &ReceiverSetup) -> Option<ReceiveBuffer> {
-        let LargestWindow::FromBuffer { fixed_bytes } = setup.window else { return None };
-        setup.host.rmem.map(|sizes| {
-            ReceiveBuffer::new(ReceiveBufferSetup {
-                host: setup.host,
-                sizes,
-                mss_bytes: setup.mss_bytes,
-                fixed_window_bytes: fixed_bytes,
-            })
-        })
-    }
-}
-
 /// Number of full packets in a window.
 fn full_packets(window_bytes: u64, mss_bytes: u32) -> u32 {
     let packets = window_bytes / u64::from(mss_bytes);
     u32::try_from(packets).map_or(MAX_WINDOW_PACKETS, |packets| packets.min(MAX_WINDOW_PACKETS))
 }
 
+mod reading;
 #[cfg(test)]
 mod tests;

@@ -33,17 +33,14 @@ pub(super) struct SendBuffer {
     pub(super) unsent: VecDeque<u32>,
     /// Packets that the application wants to write and the socket has not taken.
     pub(super) waiting: u32,
+    /// Packets of one write; only the last write may have fewer.
+    pub(super) write_packets: u32,
     /// Whether the application closes the connection after them.
     pub(super) closes: bool,
     /// Whether the application sleeps until the buffer has room (Linux: `SOCK_NOSPACE`).
     pub(super) sleeps: bool,
     /// Whether a packet was sent since the last check whether the buffer limits the sender.
     pub(super) has_sent: bool,
-    /// Packets with the push flag that are not acknowledged, in ascending order, and the end of the last one.
-    pub(super) pushed: VecDeque<u32>,
-    pub(super) pushed_end: u32,
-    /// Largest window that the receiver has offered, in packets (Linux: `max_window`).
-    pub(super) largest_window: u32,
 }
 
 impl SendBuffer {
@@ -58,40 +55,18 @@ impl SendBuffer {
             windows: windows.into(),
             unsent: VecDeque::new(),
             waiting: 0,
+            write_packets: 1,
             closes: false,
             sleeps: false,
             has_sent: false,
-            pushed: VecDeque::new(),
-            pushed_end: 0,
-            largest_window: 0,
         }
     }
 
-    /// Whether packet `number` carries the push flag.
-    pub(super) fn has_push(&self, number: u32) -> bool {
-        self.pushed.contains(&number)
-    }
-
-    /// Records a window that the receiver offers.
-    pub(super) fn on_window(&mut self, packets: u32) {
-        self.largest_window = self.largest_window.max(packets);
-    }
-
-    /// Sets the push flag of packet `number`, the last one in the buffer.
-    pub(super) fn push(&mut self, number: u32) {
-        if self.pushed.back() != Some(&number) {
-            self.pushed.push_back(number);
-        }
-        self.pushed_end = number + 1;
-    }
-
-    /// Adds `packets` to the last unsent buffer. A push flag stays at its end.
-    pub(super) fn extend_last(&mut self, packets: u32) {
-        let Some(end) = self.unsent.back_mut() else { return };
-        if let Some(number) = self.pushed.back_mut().filter(|number| **number + 1 == *end) {
-            *number += packets;
-        }
+    /// Adds `packets` to the last unsent buffer; returns its end before.
+    pub(super) fn extend_last(&mut self, packets: u32) -> u32 {
+        let Some(end) = self.unsent.back_mut() else { return 0 };
         *end += packets;
+        *end - packets
     }
 
     /// Memory of `packets` in `buffers` of the send queue (Linux: `sk_wmem_queued`).

@@ -12,6 +12,7 @@ fn setup(ecn: EcnMode) -> ReceiverSetup {
         window: LargestWindow::Bytes(65_535),
         ecn,
         timestamp_offset_ms: 0,
+        has_application: false,
     }
 }
 
@@ -23,7 +24,11 @@ struct Fixture {
 
 impl Fixture {
     fn new(ecn: EcnMode) -> Fixture {
-        let mut receiver = Receiver::new(setup(ecn));
+        Fixture::of(setup(ecn))
+    }
+
+    fn of(setup: ReceiverSetup) -> Fixture {
+        let mut receiver = Receiver::new(setup);
         let mut out = Outbox::default();
         let mut syn = Packet::new(Kind::Syn, 0);
         syn.flags = Flags::ECE.with(Flags::CWR);
@@ -35,7 +40,11 @@ impl Fixture {
 
     /// A receiver after the quick ACKs of the start: packets 0 to 15 have arrived, one per millisecond.
     fn settled() -> Fixture {
-        let mut fixture = Fixture::new(EcnMode::Off);
+        Fixture::settled_of(setup(EcnMode::Off))
+    }
+
+    fn settled_of(setup: ReceiverSetup) -> Fixture {
+        let mut fixture = Fixture::of(setup);
         for number in 0..16 {
             fixture.data(number, 200.0 + f64::from(number));
         }
@@ -211,4 +220,15 @@ fn the_timestamp_of_a_packet_below_the_last_ack_is_not_echoed() {
     }
     // Packet 16 waits for another one; the duplicate is acknowledged at once.
     assert_eq!(echoes, [(17, 8, vec![(15, 16)]), (17, 8, vec![(14, 15)])]);
+}
+
+/// Packet 16 would be acknowledged together with 17. It ends a write, and the application has read it.
+#[test]
+fn what_an_application_has_written_is_acknowledged_when_the_other_one_reads_it() {
+    for (has_application, acknowledged) in [(false, vec![]), (true, vec![17])] {
+        let mut fixture = Fixture::settled_of(ReceiverSetup { has_application, ..setup(EcnMode::Off) });
+        let pushed = Packet { number: 16, size_bytes: 1500, flags: Flags::PSH, ..Packet::new(Kind::Data, 0) };
+        let acks: Vec<_> = fixture.packet(pushed, 216.0).iter().map(|ack| ack.number).collect();
+        assert_eq!(acks, acknowledged);
+    }
 }

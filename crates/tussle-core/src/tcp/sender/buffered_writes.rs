@@ -5,16 +5,11 @@
 
 use super::Sender;
 use super::bursts::Push;
-use crate::net::packet::Flags;
 use crate::tcp::outbox::Outbox;
 
 impl Sender {
     /// Sizes the buffer when the connection is established, and fills it.
     pub(super) fn open_buffer(&mut self, out: &mut Outbox) {
-        let window = self.offered_packets;
-        if let Some(buffer) = &mut self.send_buffer {
-            buffer.on_window(window);
-        }
         self.expand_buffer();
         self.fill_buffer(out);
     }
@@ -22,30 +17,21 @@ impl Sender {
     /// Lets a sleeping application continue if an ACK or a transmission has made room.
     #[inline(never)]
     pub(super) fn check_buffer(&mut self, out: &mut Outbox) {
-        let (una, window) = (self.flow.una, self.offered_packets);
-        if let Some(buffer) = &mut self.send_buffer {
-            buffer.on_window(window);
-            while buffer.pushed.front().is_some_and(|number| *number < una) {
-                buffer.pushed.pop_front();
-            }
+        if let Some(pushes) = &mut self.pushes {
+            pushes.on_window(self.offered_packets);
         }
         self.note_full_buffer();
         self.check_space();
         self.fill_buffer(out);
     }
 
-    /// Completes the last packet of the outbox, a new one, and lets the application continue if there is room.
+    /// Accounts for new packets that have left the buffer, and lets the application continue if there is room.
     #[inline(never)]
-    pub(super) fn after_sending_from_buffer(&mut self, out: &mut Outbox) {
+    pub(super) fn after_sending_from_buffer(&mut self) {
         if let Some(buffer) = &mut self.send_buffer {
             buffer.has_sent = true;
             while buffer.unsent.front().is_some_and(|end| *end <= self.flow.nxt) {
                 buffer.unsent.pop_front();
-            }
-            if let Some(packet) = out.packets.last_mut()
-                && buffer.has_push(packet.number)
-            {
-                packet.flags = packet.flags.with(Flags::PSH);
             }
         }
         self.check_space();
@@ -90,22 +76,25 @@ impl Sender {
                 }
                 room = most;
             }
-            let packets = room.min(buffer.waiting);
+            let to_write_end = buffer.write_packets - self.application.written % buffer.write_packets;
+            let packets = room.min(buffer.waiting).min(to_write_end);
             buffer.waiting -= packets;
             self.application.closed = buffer.waiting == 0 && buffer.closes;
             self.application.written += packets;
             if begins {
                 buffer.unsent.push_back(self.application.written);
             } else {
-                buffer.extend_last(packets);
+                let end = buffer.extend_last(packets);
+                self.pushes.as_mut().map(|pushes| pushes.move_last(end, packets));
             }
             let is_full = packets == room;
+            let ends_write = packets == to_write_end || buffer.waiting == 0;
             let is_only = buffer.unsent.len() == 1;
             // The last packet of a write, and one in half of the largest window.
-            let is_far = self.application.written - buffer.pushed_end > buffer.largest_window / 2;
-            let is_pushed = buffer.waiting == 0 || (is_full && is_far);
+            let is_far = self.pushes.as_ref().is_some_and(|pushes| pushes.is_far(self.application.written));
+            let is_pushed = ends_write || (is_full && is_far);
             if is_pushed {
-                buffer.push(self.application.written - 1);
+                self.push_last();
             }
             if self.offload.is_none() {
                 sends = sends && self.transmit_at_most(1, out) > 0;
@@ -121,15 +110,22 @@ impl Sender {
     fn sleep(&mut self, out: &mut Outbox) {
         if let Some(buffer) = &mut self.send_buffer {
             buffer.sleeps = true;
-            if self.flow.nxt < self.application.written {
-                buffer.push(self.application.written - 1);
-            }
+        }
+        if self.flow.nxt < self.application.written {
+            self.push_last();
         }
         self.transmit(out);
         if let Some(buffer) = &mut self.send_buffer {
             buffer.has_sent = true;
         }
         self.note_full_buffer();
+    }
+
+    /// Sets the push flag of the last packet written.
+    fn push_last(&mut self) {
+        if let Some(pushes) = &mut self.pushes {
+            pushes.add(self.application.written - 1, self.flow.una);
+        }
     }
 
     /// Records that the buffer limits the sender, if all of its packets were sent and the congestion window is not full.

@@ -13,6 +13,7 @@ use crate::tcp::flow::State;
 use crate::tcp::offload::Buffers;
 use crate::tcp::outbox::Outbox;
 use crate::tcp::pacer::{Pacer, Pacing, window_rate_bit_per_s};
+use crate::tcp::written_ahead::UNSENT_BYTES;
 
 /// Largest burst: 64 KiB less the largest header (Linux: `sk_gso_max_size`).
 const MAX_BYTES: u64 = 65_215;
@@ -20,8 +21,6 @@ const MAX_BYTES: u64 = 65_215;
 const SECOND_SHIFT: u32 = 10;
 /// The allowance for short paths, a whole burst, halves with each 2^9 µs of the smallest RTT (Linux: `tcp_tso_rtt_log`).
 const RTT_SHIFT: u32 = 9;
-/// Bytes that a bulk sender writes ahead.
-const UNSENT_BYTES: u64 = 256 << 10;
 /// Smallest limit of a burst in packets (Linux: `tcp_min_tso_segs`).
 const MIN_PACKETS: u32 = 2;
 /// Rate below which algorithms with [`Needs::single_packets`](crate::cc::Needs) send single packets.
@@ -245,8 +244,7 @@ impl Sender {
                     packet.flags = packet.flags.with(Flags::CWR);
                 }
             }
-            let is_pushed = self.send_buffer.as_ref().is_some_and(|buffer| buffer.has_push(number));
-            if is_pushed || (packets > 1 && number + 1 == end) {
+            if packets > 1 && number + 1 == end {
                 packet.flags = packet.flags.with(Flags::PSH);
             }
             let mut sent = self.rate.on_send(&mut self.flow, departure);
@@ -256,7 +254,7 @@ impl Sender {
         }
         self.board.begin_burst(numbers.start, &self.flow);
         if self.send_buffer.is_some() {
-            self.after_sending_from_buffer(out);
+            self.after_sending_from_buffer();
         }
     }
 

@@ -4,7 +4,7 @@
 
 use super::Sender;
 use crate::Time;
-use crate::net::packet::{Flags, HEADER_BYTES, Kind, Packet};
+use crate::net::packet::{HEADER_BYTES, Kind, Packet};
 use crate::tcp::device::{Released, memory_bytes};
 use crate::tcp::outbox::Outbox;
 use crate::tcp::pacer::Pacing;
@@ -44,11 +44,6 @@ impl Sender {
         match &mut self.device {
             None => out.send(packet),
             Some(device) => {
-                let buffer = self.send_buffer.as_ref().filter(|_| packet.kind == Kind::Data);
-                let mut packet = packet;
-                if buffer.is_some_and(|buffer| buffer.has_push(packet.number)) {
-                    packet.flags = packet.flags.with(Flags::PSH);
-                }
                 device.send(Packet { hop: out.hop, ..packet }, departure, self.flow.now, &mut out.released());
             }
         }

@@ -367,11 +367,11 @@ impl Sender {
     }
 
     /// Whether header prediction fails: something other than the acknowledgement number changed since the
-    /// previous ACK.
+    /// previous ACK, or this end is closed.
     fn is_slow_path(&self, packet: &Packet) -> bool {
         let is_plain = packet.sacks.is_empty() && !packet.flags.has(Flags::ECE);
         let is_same_window = packet.window_packets == self.offered_packets && !self.awaits_first_ack;
-        !(is_plain && is_same_window)
+        !(is_plain && is_same_window) || self.is_shut()
     }
 
     /// Updates the receive window from an ACK that no later one has overtaken; whether it became larger.

@@ -26,6 +26,7 @@ use super::offload::Offload;
 use super::outbox::{Event, Outbox};
 use super::pacer::{Pacer, Pacing};
 use super::prr::Prr;
+use super::pushes::Pushes;
 use super::rack::Rack;
 use super::rate::RateEstimator;
 use super::receiver::WINDOW_PROBE;
@@ -33,6 +34,7 @@ use super::scoreboard::Scoreboard;
 use super::send_buffer::SendBuffer;
 use super::timer::{Alarm, Timer};
 use super::undo::Undo;
+use super::written_ahead::WrittenAhead;
 use crate::Time;
 use crate::cc::{CongestionControl, Control, EcnMode, Needs};
 use crate::net::packet::{Flags, Kind, Packet, header_bytes, timestamp_ms};
@@ -59,6 +61,10 @@ pub struct Setup {
     pub device_rate_bit_per_s: Option<u64>,
     /// Offset of the sender's timestamps (Linux: `tsoffset`).
     pub timestamp_offset_ms: u32,
+    /// Whether an application writes at its own times; otherwise all data are written at the start.
+    pub has_application: bool,
+    /// Whether the application ends, after a number of bytes or at a time.
+    pub ends: bool,
 }
 
 impl Setup {
@@ -90,8 +96,10 @@ struct Application {
     written: u32,
     /// Payload of the last packet.
     last_bytes: u32,
-    /// Whether the application has closed the connection.
+    /// Whether the application has closed the connection: the last packet carries the FIN.
     closed: bool,
+    /// Whether it has stopped before everything was written.
+    stopped: bool,
 }
 
 /// Counters of the sender, over the whole run.
@@ -163,6 +171,12 @@ pub struct Sender {
     awaits_first_ack: bool,
     /// Send buffer; `None`: it never limits.
     send_buffer: Option<Box<SendBuffer>>,
+    /// Push flags; `None` if nobody looks at them.
+    pushes: Option<Box<Pushes>>,
+    /// What the socket has taken, where no send buffer limits that and the application ends.
+    ahead: Option<WrittenAhead>,
+    /// Whether an ACK may let the application write.
+    watches_writes: bool,
     /// Time limited by buffers.
     limits: Limits,
     /// Timestamp of the receiver that data packets echo; zero without timestamps.
@@ -230,7 +244,12 @@ impl Sender {
             cc,
             setup,
             connection: Connection::Closed,
-            application: Application { written: 0, last_bytes: setup.mss_bytes, closed: false },
+            application: Application {
+                written: 0,
+                last_bytes: setup.mss_bytes,
+                closed: false,
+                stopped: false,
+            },
             board: Scoreboard::new(),
             rack: Rack::new(),
             prr: Prr::default(),
@@ -252,6 +271,9 @@ impl Sender {
                 let windows = if needs.larger_send_buffer { 3 } else { 2 };
                 Box::new(SendBuffer::new(sizes, setup.mss_bytes, windows))
             }),
+            pushes: (setup.host.wmem.is_some() || setup.has_application).then(Box::default),
+            ahead: (setup.ends && setup.host.wmem.is_none()).then(WrittenAhead::default),
+            watches_writes: setup.ends || setup.host.wmem.is_some(),
             limits: Limits::new(),
             echo_ms: 0,
             window_probes: 0,
@@ -353,8 +375,8 @@ impl Sender {
             (Kind::Ack, Connection::Established) => {
                 self.on_ack(packet, out);
                 self.transmit(out);
-                if self.send_buffer.is_some() {
-                    self.check_buffer(out);
+                if self.watches_writes {
+                    self.check_writes(out);
                 }
             }
             _ => {}
@@ -405,6 +427,9 @@ impl Sender {
             ack.omit_timestamps();
         }
         self.emit(ack, now, out);
+        if let Some(pushes) = &mut self.pushes {
+            pushes.on_window(self.offered_packets);
+        }
         if self.offload.is_some() && self.send_buffer.is_none() {
             self.push_written(0, out);
         } else {
@@ -413,6 +438,7 @@ impl Sender {
         if self.send_buffer.is_some() {
             self.open_buffer(out);
         }
+        self.write_ahead();
     }
 
     /// Timestamp of a packet sent at `now`.
@@ -497,6 +523,7 @@ impl Sender {
         self.note_application_limit();
         if let Some(buffer) = &mut self.send_buffer {
             buffer.waiting = buffer.waiting.saturating_add(packets);
+            buffer.write_packets = buffer.write_packets.max(packets);
             if self.connection == Connection::Established {
                 self.fill_buffer(out);
             }
@@ -504,11 +531,35 @@ impl Sender {
         }
         let written = self.application.written;
         self.application.written = self.application.written.saturating_add(packets);
+        if let Some(pushes) = &mut self.pushes {
+            if self.connection == Connection::Established {
+                pushes.on_window(self.offered_packets);
+            }
+            pushes.write(self.application.written, self.flow.una);
+        }
         if self.connection == Connection::Established && self.offload.is_some() {
             self.push_written(written, out);
         } else if self.connection == Connection::Established {
             // The kernel accepts written data packet by packet, and validates the window after each one.
             while self.transmit_at_most(1, out) > 0 {}
+        }
+        self.write_ahead();
+    }
+
+    /// Lets the application write after an ACK.
+    #[inline(never)]
+    fn check_writes(&mut self, out: &mut Outbox) {
+        if self.send_buffer.is_some() {
+            self.check_buffer(out);
+        }
+        self.write_ahead();
+    }
+
+    fn write_ahead(&mut self) {
+        if let Some(ahead) = &mut self.ahead
+            && self.connection == Connection::Established
+        {
+            ahead.fill(self.flow.nxt, self.application.written, self.setup.mss_bytes);
         }
     }
 
@@ -536,21 +587,43 @@ impl Sender {
         self.flow.una == self.written()
     }
 
-    /// Stops the application: unsent data is discarded, and the flow never completes. Data in a send buffer is still sent.
+    /// Stops the application: what the socket has not taken is never sent, and then the flow never completes.
     pub fn stop(&mut self) {
-        if let Some(buffer) = &mut self.send_buffer {
-            (buffer.waiting, buffer.closes) = (0, false);
+        let nxt = self.flow.nxt;
+        let (end, has_all) = match &mut self.send_buffer {
+            Some(buffer) => {
+                buffer.closes = false;
+                (self.application.written, std::mem::take(&mut buffer.waiting) == 0)
+            }
+            None => {
+                let end = self.ahead.map_or(nxt, |ahead| ahead.end(nxt)).min(self.application.written);
+                (end, end == self.application.written)
+            }
+        };
+        if has_all && self.application.closed {
             return;
         }
-        if self.flow.nxt < self.application.written {
-            self.application.written = self.flow.nxt;
-            self.application.closed = false;
+        if let Some(pushes) = &mut self.pushes {
+            pushes.discard(end);
         }
+        self.application =
+            Application { written: end, last_bytes: self.setup.mss_bytes, closed: nxt < end, stopped: true };
     }
 
     /// Whether everything was written, sent and acknowledged.
     pub fn is_complete(&self) -> bool {
-        self.application.closed && self.is_all_acknowledged()
+        self.application.closed && !self.application.stopped && self.is_all_acknowledged()
+    }
+
+    /// Whether the application has stopped before everything was written.
+    pub fn has_stopped(&self) -> bool {
+        self.application.stopped
+    }
+
+    /// Whether the socket has taken everything and sends nothing after it.
+    fn is_shut(&self) -> bool {
+        let Application { written, closed, stopped, .. } = self.application;
+        stopped || (closed && self.ahead.is_none_or(|ahead| ahead.end(self.flow.nxt) == written))
     }
 
     fn has_something_to_send(&self) -> bool {
@@ -615,5 +688,7 @@ fn tests_setup(host: Host) -> Setup {
         pacing: false,
         timestamp_offset_ms: 0,
         device_rate_bit_per_s: None,
+        has_application: false,
+        ends: false,
     }
 }

@@ -161,7 +161,7 @@ impl Sender {
         self.board.push(&mut self.flow, sent);
         self.emit(packet, departure, out);
         if self.send_buffer.is_some() {
-            self.after_sending_from_buffer(out);
+            self.after_sending_from_buffer();
         }
     }
 
@@ -175,6 +175,9 @@ impl Sender {
         }
         if self.is_final(number) {
             packet.flags = Flags::FIN;
+        }
+        if self.pushes.as_ref().is_some_and(|pushes| pushes.has(number)) {
+            packet.flags = packet.flags.with(Flags::PSH);
         }
         packet
     }
@@ -253,9 +256,6 @@ impl Sender {
         self.counts.retransmitted_packets += 1;
         let sent = self.rate.on_send(&mut self.flow, departure);
         self.board.on_retransmission(number, sent);
-        if self.send_buffer.as_ref().is_some_and(|buffer| buffer.has_push(number)) {
-            packet.flags = packet.flags.with(Flags::PSH);
-        }
         self.emit(packet, departure, out);
     }
 
