@@ -85,7 +85,9 @@ mod tests {
     #[test]
     fn a_flag_stays_at_the_end_of_a_buffer_that_grows() {
         let mut pushes = Pushes::default();
-        [2, 5].into_iter().for_each(|number| pushes.add(number, 0));
+        for number in [2, 5] {
+            pushes.add(number, 0);
+        }
         pushes.move_last(6, 3);
         assert_eq!([2, 5, 8].map(|number| pushes.has(number)), [true, false, true]);
         // The last buffer ends before packet 9, this one elsewhere.
@@ -96,7 +98,9 @@ mod tests {
     #[test]
     fn acknowledged_and_discarded_packets_are_forgotten() {
         let mut pushes = Pushes::default();
-        [(1, 0), (4, 0), (7, 2), (9, 2)].into_iter().for_each(|(number, una)| pushes.add(number, una));
+        for (number, una) in [(1, 0), (4, 0), (7, 2), (9, 2)] {
+            pushes.add(number, una);
+        }
         pushes.discard(9);
         assert_eq!([1, 4, 7, 9].map(|number| pushes.has(number)), [false, true, true, false]);
         assert_eq!(pushes.end, 10);
@@ -118,7 +122,9 @@ mod tests {
         let (mut early, mut late) = (Pushes::default(), Pushes::default());
         late.on_window(8);
         for pushes in [&mut early, &mut late] {
-            [2, 20, 21].into_iter().for_each(|written| pushes.write(written, 0));
+            for written in [2, 20, 21] {
+                pushes.write(written, 0);
+            }
         }
         early.on_window(8);
         assert_eq!((early.numbers, early.end), (late.numbers, late.end));

@@ -65,7 +65,9 @@ mod tests {
     #[test]
     fn an_application_that_does_not_sleep_writes_until_the_limit() {
         let mut ahead = WrittenAhead::default();
-        [100, 150].into_iter().for_each(|written| ahead.fill(0, written, 1448));
+        for written in [100, 150] {
+            ahead.fill(0, written, 1448);
+        }
         assert_eq!(ahead.end(0), 150);
     }
 }

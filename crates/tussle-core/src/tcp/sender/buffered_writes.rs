@@ -85,7 +85,9 @@ impl Sender {
                 buffer.unsent.push_back(self.application.written);
             } else {
                 let end = buffer.extend_last(packets);
-                self.pushes.as_mut().map(|pushes| pushes.move_last(end, packets));
+                if let Some(pushes) = &mut self.pushes {
+                    pushes.move_last(end, packets);
+                }
             }
             let is_full = packets == room;
             let ends_write = packets == to_write_end || buffer.waiting == 0;

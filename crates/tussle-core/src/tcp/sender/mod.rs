@@ -42,6 +42,10 @@ use crate::run::{Host, Qdisc, Timestamps};
 
 /// Settings of a sender.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent properties of a connection, each read by its name"
+)]
 pub struct Setup {
     /// Index of the flow, which every packet carries.
     pub flow: u32,
@@ -590,15 +594,12 @@ impl Sender {
     /// Stops the application: what the socket has not taken is never sent, and then the flow never completes.
     pub fn stop(&mut self) {
         let nxt = self.flow.nxt;
-        let (end, has_all) = match &mut self.send_buffer {
-            Some(buffer) => {
-                buffer.closes = false;
-                (self.application.written, std::mem::take(&mut buffer.waiting) == 0)
-            }
-            None => {
-                let end = self.ahead.map_or(nxt, |ahead| ahead.end(nxt)).min(self.application.written);
-                (end, end == self.application.written)
-            }
+        let (end, has_all) = if let Some(buffer) = &mut self.send_buffer {
+            buffer.closes = false;
+            (self.application.written, std::mem::take(&mut buffer.waiting) == 0)
+        } else {
+            let end = self.ahead.map_or(nxt, |ahead| ahead.end(nxt)).min(self.application.written);
+            (end, end == self.application.written)
         };
         if has_all && self.application.closed {
             return;
