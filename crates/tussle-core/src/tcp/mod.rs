@@ -10,6 +10,7 @@ mod limits;
 mod merging;
 mod metrics;
 mod offload;
+mod out_of_order;
 mod outbox;
 mod pacer;
 mod prr;

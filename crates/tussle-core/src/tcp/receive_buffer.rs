@@ -4,6 +4,7 @@
 //! Right-Sizing in TCP", 2001). A part of the buffer becomes window (`tcp_adv_win_scale`), because packets take more memory
 //! than their payload. The window itself starts small and grows with each packet (`rcv_ssthresh`).
 
+use super::out_of_order::{Memory, OutOfOrder};
 use super::receiver_rtt::ReceiverRtt;
 use crate::Time;
 use crate::net::packet::MEMORY_OVERHEAD_BYTES;
@@ -13,10 +14,6 @@ use crate::run::{BufferTuning, Host, SocketBuffer};
 const HEADER_ROOM_BYTES: u32 = 320;
 /// Metadata of a packet (Linux: `SKB_TRUESIZE(0)`).
 const METADATA_BYTES: u32 = 576;
-/// Payload that a page of merged packets holds.
-const PAGE_PAYLOAD_BYTES: u64 = 3776;
-/// Memory of a page of merged packets, with its metadata.
-const PAGE_MEMORY_BYTES: u64 = 4352;
 /// Step by which the memory per packet is rounded up until its window holds a packet.
 const MEMORY_STEP_BYTES: u32 = 128;
 /// Largest window without scaling, and thus in a SYN-ACK.
@@ -27,9 +24,6 @@ const MAX_WINDOW_SCALE: u32 = 14;
 const RMEM_MAX_BYTES: u32 = 212_992;
 /// Packets of the first round trip, which the application is assumed to have read (Linux: `TCP_INIT_CWND`).
 const FIRST_PACKETS: u32 = 10;
-/// Packets that share memory at most (Linux: `MAX_SKB_FRAGS`).
-const MAX_JOINED_PACKETS: u32 = 17;
-
 /// Receive buffer of one connection. Positions are in bytes of the stream.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiveBuffer {
@@ -47,8 +41,8 @@ pub(crate) struct ReceiveBuffer {
     provided_bytes: u32,
     /// Memory of packets that the application has not read: out of order, or arrived just now (Linux: `sk_rmem_alloc`).
     held_bytes: u64,
-    /// Number of these packets.
-    held_packets: u32,
+    /// Memory of those of them that arrived in order.
+    arrived_bytes: u64,
     /// Largest window of this buffer (Linux: `window_clamp`).
     clamp: u32,
     /// Largest window to offer, which grows with each packet that arrives (Linux: `rcv_ssthresh`).
@@ -64,7 +58,6 @@ pub(crate) struct ReceiveBuffer {
     rtt_began: Time,
     /// First byte that the application had not read then.
     rtt_began_at: u64,
-    /// The packets out of order that the next one may join.
     out_of_order: OutOfOrder,
 }
 
@@ -79,24 +72,6 @@ pub(crate) struct ReceiveBufferSetup {
     pub(crate) mss_bytes: u32,
     /// Window that the application set, which ends autotuning (Linux: half of the buffer, whose size is twice `SO_RCVBUF`).
     pub(crate) fixed_window_bytes: Option<u64>,
-}
-
-/// Memory of an arriving packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Memory {
-    /// The packet takes metadata of its own.
-    Own,
-    /// The packet joins another, and takes memory for its payload alone.
-    Shared,
-}
-
-/// The last packets that arrived out of order and share memory (Linux: `ooo_last_skb`).
-#[derive(Clone, Copy, Debug, Default)]
-struct OutOfOrder {
-    /// First packet after them.
-    end: u32,
-    /// Number of the packets.
-    packets: u32,
 }
 
 /// Window of an ACK.
@@ -138,7 +113,7 @@ impl ReceiveBuffer {
             packet_bytes: mss + MEMORY_OVERHEAD_BYTES,
             provided_bytes,
             held_bytes: 0,
-            held_packets: 0,
+            arrived_bytes: 0,
             clamp,
             ssthresh,
             window_scale,
@@ -170,14 +145,11 @@ impl ReceiveBuffer {
         self.rtt_began = now;
     }
 
-    /// Counts a packet that arrived, until the application has read it.
+    /// Counts a packet that arrived in order, until the application has read it.
     pub(crate) fn hold(&mut self, memory: Memory) {
-        let bytes = match memory {
-            Memory::Own => self.packet_bytes,
-            Memory::Shared => self.mss,
-        };
-        self.held_bytes += u64::from(bytes);
-        self.held_packets += 1;
+        let bytes = self.bytes_of(memory);
+        self.arrived_bytes += bytes;
+        self.held_bytes += bytes;
     }
 
     /// Makes room for a packet that arrived out of order; returns whether the buffer was over-full. It then grows, or merges
@@ -191,29 +163,34 @@ impl ReceiveBuffer {
             }
             if self.held_bytes > u64::from(self.size) {
                 self.ssthresh = self.clamp.min(2 * self.mss);
-                let payload = u64::from(self.held_packets) * u64::from(self.mss);
-                self.held_bytes =
-                    self.held_bytes.min(payload.div_ceil(PAGE_PAYLOAD_BYTES) * PAGE_MEMORY_BYTES);
+                self.held_bytes = self.arrived_bytes + self.out_of_order.collapse(self.mss);
             }
         }
         was_full
     }
 
-    /// Adds packet `number` to those that arrived out of order. On a host with offloads it joins the packet before it (Linux:
-    /// `skb_try_coalesce`).
-    pub(crate) fn add_out_of_order(&mut self, number: u32) -> Memory {
-        let last = &mut self.out_of_order;
-        let joins = self.host.offloads && number == last.end && last.packets < MAX_JOINED_PACKETS;
-        if number >= last.end {
-            let packets = if joins { last.packets + 1 } else { 1 };
-            *last = OutOfOrder { end: number + 1, packets };
-        }
-        if joins { Memory::Shared } else { Memory::Own }
+    /// Memory of packet `number`, which arrived out of order.
+    pub(crate) fn memory_out_of_order(&self, number: u32) -> Memory {
+        self.out_of_order.memory(number, self.host.offloads)
+    }
+
+    /// Counts packet `number`, which arrived out of order, until the application has read it.
+    pub(crate) fn hold_out_of_order(&mut self, number: u32, memory: Memory) {
+        let bytes = self.bytes_of(memory);
+        self.out_of_order.add(number, memory, bytes);
+        self.held_bytes += bytes;
+    }
+
+    fn bytes_of(&self, memory: Memory) -> u64 {
+        u64::from(match memory {
+            Memory::Own => self.packet_bytes,
+            Memory::Shared => self.mss,
+        })
     }
 
     /// Whether the application has read everything that arrived.
     pub(crate) fn is_empty(&self) -> bool {
-        self.held_packets == 0
+        self.held_bytes == 0
     }
 
     /// Grows the window by two segments for a packet, as far as the buffer has room; returns whether it did (Linux:
@@ -283,32 +260,14 @@ impl ReceiveBuffer {
         self.window(next).window_bytes >= self.window
     }
 
-    /// Processes the application's reading of all data below `next`, of which it had not read `packets`. `arrived` of them came
-    /// last, and the others had waited for them. `rtt` is the receiver's estimate. Returns whether the window doubles, so that
-    /// an ACK must report it.
-    pub(crate) fn on_read(
-        &mut self,
-        packets: u32,
-        arrived: u32,
-        next: u64,
-        now: Time,
-        rtt: &ReceiverRtt,
-    ) -> bool {
-        let read = if packets == self.held_packets {
-            self.held_bytes
-        } else if packets == 1 {
-            self.packet_bytes.into()
-        } else {
-            self.held_bytes * u64::from(packets) / u64::from(self.held_packets)
-        };
-        self.held_bytes -= read;
-        self.held_packets -= packets;
-        // The buffer is tuned after those that are read first and share memory; the others are read at the same time.
-        let first = match self.host.offloads {
-            true if packets <= MAX_JOINED_PACKETS => packets,
-            true => arrived.min(packets),
-            false => 1,
-        };
+    /// Processes the application's reading of all data below `next`, of which it had not read `packets`. `rtt` is the
+    /// receiver's estimate. Returns whether the window doubles, so that an ACK must report it.
+    pub(crate) fn on_read(&mut self, packets: u32, next: u64, now: Time, rtt: &ReceiverRtt) -> bool {
+        let next_packet = u32::try_from(next / u64::from(self.mss)).unwrap_or(u32::MAX);
+        let released = self.out_of_order.release(next_packet, packets);
+        self.held_bytes -= std::mem::take(&mut self.arrived_bytes) + released.bytes;
+        // The buffer is tuned after those that are read first; the others are read at the same time.
+        let first = if self.host.offloads { released.first_packets } else { 1 };
         self.tune(next - u64::from(packets - first) * u64::from(self.mss), now, rtt);
         let current = self.current(next);
         if 2 * u64::from(current) > u64::from(self.clamp) {
@@ -419,7 +378,7 @@ mod tests {
             buffer.hold(Memory::Own);
             buffer.grow_window(Memory::Shared);
             buffer.select(next);
-            buffer.on_read(1, 1, next, at, &rtt_of_50_ms());
+            buffer.on_read(1, next, at, &rtt_of_50_ms());
         }
     }
 
@@ -516,7 +475,7 @@ mod tests {
         let mut buffer = buffer(SHIPPED, None);
         receive(&mut buffer, 0, 1, Time::ZERO);
         let before = buffer.select(MSS).window_bytes;
-        (0..40).for_each(|_| buffer.hold(Memory::Own));
+        (2..42).for_each(|number| buffer.hold_out_of_order(number, Memory::Own));
         assert_eq!(buffer.space(), 10_976);
         let selected = buffer.select(MSS);
         assert!(selected.is_scarce);
@@ -531,42 +490,15 @@ mod tests {
             [(6_291_456, 133_672, 50 * 2728), (131_072, 131_072, 19 * 4352 + 2728)]
         {
             let mut buffer = buffer(SocketBuffer { max_bytes, ..SHIPPED }, None);
-            for _ in 0..49 {
+            for number in 1..50 {
                 assert!(!buffer.make_room());
-                buffer.hold(Memory::Own);
+                buffer.hold_out_of_order(number, Memory::Own);
             }
             assert!(buffer.make_room());
-            buffer.hold(Memory::Own);
+            buffer.hold_out_of_order(60, Memory::Own);
             assert_eq!((buffer.size, buffer.held_bytes), (size, held_bytes));
             assert_eq!(buffer.ssthresh == 2896, max_bytes == 131_072);
         }
-    }
-
-    /// Packets 5 to 21 take the metadata of one, 17 of them. Packet 22 begins anew, and packets 3 and 30 follow none.
-    #[test]
-    fn packets_out_of_order_share_memory_on_a_host_with_offloads() {
-        let own = |offloads| -> Vec<u32> {
-            let mut buffer = buffer(SHIPPED, None);
-            buffer.host.offloads = offloads;
-            let arrivals = (5..25).chain([30, 3, 31]);
-            arrivals.filter(|&number| buffer.add_out_of_order(number) == Memory::Own).collect()
-        };
-        assert_eq!(own(true), [5, 22, 30, 3]);
-        assert_eq!(own(false).len(), 23);
-        let mut buffer = buffer(SHIPPED, None);
-        buffer.hold(Memory::Own);
-        buffer.hold(Memory::Shared);
-        assert_eq!(buffer.held_bytes, 2728 + 1448);
-    }
-
-    /// 25 packets arrive together, of which 5 are duplicates: 20 count as read.
-    #[test]
-    fn duplicates_among_packets_that_arrive_together_are_not_read() {
-        let mut buffer = buffer(SHIPPED, None);
-        buffer.host.offloads = true;
-        (0..20).for_each(|_| buffer.hold(Memory::Shared));
-        buffer.on_read(20, 25, 20 * MSS, Time::from_ms(60), &rtt_of_50_ms());
-        assert_eq!((buffer.read_per_rtt, buffer.held_bytes), (20 * 1448, 0));
     }
 
     /// 45 packets that are not read take 122 760 bytes. Half of the other 8312 is window, rounded down to a multiple of 128:
@@ -577,6 +509,6 @@ mod tests {
         (0..45).for_each(|_| buffer.hold(Memory::Own));
         let next = 45 * MSS;
         assert_eq!(buffer.select(next).window_bytes, 4096);
-        assert!(buffer.on_read(45, 45, next, Time::ZERO, &rtt_of_50_ms()));
+        assert!(buffer.on_read(45, next, Time::ZERO, &rtt_of_50_ms()));
     }
 }

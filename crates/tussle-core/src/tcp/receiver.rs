@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 
 use super::delack::{Decision, DelayedAck, Path, QUICK_ACKS};
 use super::merging::Merged;
+use super::out_of_order::Memory;
 use super::outbox::Outbox;
 use super::ranges::Ranges;
-use super::receive_buffer::{Memory, ReceiveBuffer, window_scale};
+use super::receive_buffer::{ReceiveBuffer, window_scale};
 use super::receiver_rtt::ReceiverRtt;
 use super::rtt::RttEstimator;
 use super::sack_list::{SackList, Urgency};
@@ -239,7 +240,7 @@ impl Receiver {
             self.on_data(packet, now, out);
             if reads {
                 let is_pushed = packet.number == prior_next && packet.flags.has(Flags::PSH);
-                self.read(prior_next, 1, is_pushed, now, out);
+                self.read(prior_next, is_pushed, now, out);
             }
         } else {
             self.on_control(packet, now, out);
@@ -321,7 +322,7 @@ impl Receiver {
             self.acknowledge(now, out);
         }
         if self.reads {
-            self.read(prior_next, arrived, is_pushed, now, out);
+            self.read(prior_next, is_pushed, now, out);
         }
     }
 
@@ -554,9 +555,9 @@ impl Receiver {
                 if buffer.make_room() {
                     self.delack.on_scarce_buffer();
                 }
-                memory = buffer.add_out_of_order(packet.number);
+                memory = buffer.memory_out_of_order(packet.number);
                 if memory == Memory::Shared {
-                    buffer.hold(memory);
+                    buffer.hold_out_of_order(packet.number, memory);
                 }
             }
             // Without SACK an ACK with another window would not count as a duplicate.
@@ -567,7 +568,7 @@ impl Receiver {
             if let Some(buffer) = &mut self.buffer
                 && memory == Memory::Own
             {
-                buffer.hold(memory);
+                buffer.hold_out_of_order(packet.number, memory);
             }
         }
         if packet.flags.has(Flags::FIN) {

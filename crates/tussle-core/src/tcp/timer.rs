@@ -30,14 +30,16 @@ const MARGIN: Time = Time::from_ms(2);
 pub(crate) struct Timer {
     pending: Option<Alarm>,
     at: Time,
-    /// Tick for which the timer was last set.
+    /// Tick for which the timer was last set, and the time at which it expires: it stays in the wheel when nothing is pending
+    /// any more (Linux: `INET_CSK_CLEAR_TIMERS` is undefined).
     set_for: u64,
+    expires: Time,
     ticks: Ticks,
 }
 
 impl Timer {
     pub(crate) fn new(hz: u32) -> Timer {
-        Timer { pending: None, at: Time::NEVER, set_for: 0, ticks: Ticks::new(hz) }
+        Timer { pending: None, at: Time::NEVER, set_for: 0, expires: Time::ZERO, ticks: Ticks::new(hz) }
     }
 
     /// Time at which the timer fires; [`Time::NEVER`] if it is not set.
@@ -61,9 +63,13 @@ impl Timer {
 
     pub(crate) fn set(&mut self, alarm: Alarm, now: Time, span: Time) {
         self.pending = Some(alarm);
-        let expires = self.ticks.at(now) + self.ticks.span(span);
-        self.at = self.ticks.fires(now, expires);
-        self.set_for = expires;
+        let set_for = self.ticks.at(now) + self.ticks.span(span);
+        // A timer in the wheel that is set for the same tick stays where it is, and may fire on a coarser tick.
+        if set_for != self.set_for || self.expires <= now {
+            self.set_for = set_for;
+            self.expires = self.ticks.fires(now, set_for);
+        }
+        self.at = self.expires;
     }
 
     /// Sets the retransmission timeout, or clears the timer if nothing is outstanding.
@@ -78,14 +84,7 @@ impl Timer {
             }
             Some(Alarm::Retransmit | Alarm::Window) | None => flow.rtt.rto(),
         };
-        if self.pending == Some(Alarm::Probe)
-            && self.ticks.at(flow.now) + self.ticks.span(span) == self.set_for
-        {
-            // A timer that is set for the same tick stays where it is in the wheel, and may fire on a coarser tick.
-            self.pending = Some(Alarm::Retransmit);
-        } else {
-            self.set(Alarm::Retransmit, flow.now, span);
-        }
+        self.set(Alarm::Retransmit, flow.now, span);
     }
 
     /// Sets the timer for a tail loss probe if one is called for, and returns whether it did.
@@ -118,4 +117,24 @@ impl Timer {
 pub(crate) fn until_timeout(flow: &Flow, board: &Scoreboard) -> Time {
     let sent = Time::from_us(board.get(flow.una).at_us);
     (sent + flow.rtt.rto()).since(Time::from_us(flow.now.us()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 250 ticks a second. Tick 75 is more than 63 ticks after 0, so that the timer fires on a multiple of 8, tick 80. Set for
+    /// the same tick again it stays there, although 25 ticks after tick 50 it would fire on tick 76.
+    #[test]
+    fn a_timer_that_is_set_for_the_same_tick_stays_on_its_coarse_tick() {
+        let mut timer = Timer::new(250);
+        timer.set(Alarm::Retransmit, Time::ZERO, Time::from_ms(300));
+        assert_eq!(timer.at(), Time::from_ms(320));
+        timer.clear();
+        assert_eq!(timer.at(), Time::NEVER);
+        timer.set(Alarm::Probe, Time::from_ms(200), Time::from_ms(100));
+        assert_eq!(timer.at(), Time::from_ms(320));
+        timer.set(Alarm::Probe, Time::from_ms(200), Time::from_ms(96));
+        assert_eq!(timer.at(), Time::from_ms(300));
+    }
 }

@@ -3,8 +3,9 @@
 use super::{LargestWindow, Receiver, ReceiverSetup, full_packets};
 use crate::Time;
 use crate::net::packet::Packet;
+use crate::tcp::out_of_order::Memory;
 use crate::tcp::outbox::Outbox;
-use crate::tcp::receive_buffer::{Memory, ReceiveBuffer, ReceiveBufferSetup};
+use crate::tcp::receive_buffer::{ReceiveBuffer, ReceiveBufferSetup};
 
 impl Receiver {
     /// Processes the arrival of a packet that takes room in the buffer.
@@ -23,24 +24,17 @@ impl Receiver {
         }
     }
 
-    /// Processes the application's reading of all packets from `prior_next` on, when the last `arrived` packets have come.
+    /// Processes the application's reading of all packets from `prior_next` on.
     /// `is_pushed`: the last one of those carries the push flag.
     #[inline(never)]
-    pub(super) fn read(
-        &mut self,
-        prior_next: u32,
-        arrived: u32,
-        is_pushed: bool,
-        now: Time,
-        out: &mut Outbox,
-    ) {
+    pub(super) fn read(&mut self, prior_next: u32, is_pushed: bool, now: Time, out: &mut Outbox) {
         let packets = self.next - prior_next;
         if packets == 0 {
             return;
         }
         let next = self.next_byte();
         let (is_larger, is_empty) = match &mut self.buffer {
-            Some(buffer) => (buffer.on_read(packets, arrived, next, now, &self.data_rtt), buffer.is_empty()),
+            Some(buffer) => (buffer.on_read(packets, next, now, &self.data_rtt), buffer.is_empty()),
             None => (false, self.out_of_order.is_empty()),
         };
         let unacknowledged = self.next - self.acknowledged;
