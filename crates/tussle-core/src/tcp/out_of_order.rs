@@ -10,8 +10,10 @@ use std::collections::VecDeque;
 const PAGE_PAYLOAD_BYTES: u64 = 3776;
 /// Memory of a page of merged packets, with its metadata.
 const PAGE_MEMORY_BYTES: u64 = 4352;
-/// Packets that share memory at most (Linux: `MAX_SKB_FRAGS`).
-const MAX_JOINED_PACKETS: u32 = 17;
+/// Parts of memory that a buffer refers to at most (Linux: `MAX_SKB_FRAGS`).
+const MAX_PARTS: u32 = 17;
+/// Size of the parts of memory into which a sender copies its data (Linux: `SKB_FRAG_PAGE_ORDER`, on pages of 4 KiB).
+const PART_BYTES: u64 = 32_768;
 
 /// Memory of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +29,7 @@ pub(crate) enum Memory {
 struct Joined {
     start: u32,
     end: u32,
-    /// Packets that have joined since the memory was allocated.
+    /// Parts of the sender's memory to which it refers.
     parts: u32,
     bytes: u64,
 }
@@ -49,13 +51,28 @@ pub(super) struct Released {
 }
 
 /// Packets that arrived out of order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct OutOfOrder {
+    /// Payload of a packet.
+    mss_bytes: u64,
     /// Buffers with their packets, in ascending order.
     buffers: VecDeque<Joined>,
 }
 
 impl OutOfOrder {
+    /// No packets, with `mss_bytes` of payload each.
+    pub(super) fn new(mss_bytes: u32) -> OutOfOrder {
+        OutOfOrder { mss_bytes: mss_bytes.into(), buffers: VecDeque::new() }
+    }
+
+    /// Parts of the sender's memory that hold packet `number`: those of a bulk sender, which copies its data from the
+    /// beginning of a part on.
+    fn parts(&self, number: u32) -> u32 {
+        let first = u64::from(number) * self.mss_bytes;
+        let last = first + self.mss_bytes - 1;
+        u32::try_from(last / PART_BYTES - first / PART_BYTES + 1).unwrap_or(MAX_PARTS)
+    }
+
     /// Memory that packet `number` takes; whether packets `join` others depends on the host.
     pub(super) fn memory(&self, number: u32, join: bool) -> Memory {
         match self.before(number) {
@@ -66,15 +83,15 @@ impl OutOfOrder {
 
     /// Adds packet `number`, which takes `bytes` of `memory`.
     pub(super) fn add(&mut self, number: u32, memory: Memory, bytes: u64) {
-        let before = self.before(number);
+        let (before, parts) = (self.before(number), self.parts(number));
         if let (Memory::Shared, Some(last)) = (memory, before) {
             let joined = &mut self.buffers[last];
             joined.end += 1;
-            joined.parts += 1;
+            joined.parts += parts;
             joined.bytes += bytes;
         } else {
             let place = before.map_or(0, |last| last + 1);
-            self.buffers.insert(place, Joined { start: number, end: number + 1, parts: 1, bytes });
+            self.buffers.insert(place, Joined { start: number, end: number + 1, parts, bytes });
         }
     }
 
@@ -82,12 +99,14 @@ impl OutOfOrder {
     pub(super) fn release(&mut self, next: u32, packets: u32) -> Released {
         let waited = self.buffers.partition_point(|joined| joined.start < next);
         let waited_packets: u32 = self.buffers.range(..waited).map(Joined::packets).sum();
-        let mut released = Released { bytes: 0, first_packets: packets - waited_packets };
-        let (mut parts, mut joins) = (released.first_packets, true);
+        let arrived = packets - waited_packets;
+        let mut released = Released { bytes: 0, first_packets: arrived };
+        let mut parts: u32 = (0..arrived).map(|after| self.parts(next - packets + after)).sum();
+        let mut joins = true;
         for joined in self.buffers.drain(..waited) {
             released.bytes += joined.bytes;
             parts += joined.parts;
-            joins &= parts <= MAX_JOINED_PACKETS;
+            joins &= parts <= MAX_PARTS;
             if joins {
                 released.first_packets += joined.packets();
             }
@@ -95,9 +114,8 @@ impl OutOfOrder {
         released
     }
 
-    /// Copies each range of packets, with `mss_bytes` of payload each, into pages where that saves memory; returns the
-    /// memory of all packets, in bytes.
-    pub(super) fn collapse(&mut self, mss_bytes: u32) -> u64 {
+    /// Copies each range of packets into pages where that saves memory; returns the memory of all packets, in bytes.
+    pub(super) fn collapse(&mut self) -> u64 {
         let mut ranges: VecDeque<Joined> = VecDeque::new();
         for buffer in self.buffers.drain(..) {
             match ranges.back_mut().filter(|range| range.end == buffer.start) {
@@ -106,7 +124,7 @@ impl OutOfOrder {
             }
         }
         for range in &mut ranges {
-            let payload = u64::from(range.packets()) * u64::from(mss_bytes);
+            let payload = u64::from(range.packets()) * self.mss_bytes;
             range.parts = 0;
             range.bytes = range.bytes.min(payload.div_ceil(PAGE_PAYLOAD_BYTES) * PAGE_MEMORY_BYTES);
         }
@@ -121,7 +139,7 @@ impl OutOfOrder {
 
     fn takes(&self, buffer: usize, number: u32) -> bool {
         let joined = self.buffers[buffer];
-        joined.end == number && joined.parts < MAX_JOINED_PACKETS
+        joined.end == number && joined.parts + self.parts(number) <= MAX_PARTS
     }
 }
 
@@ -130,7 +148,7 @@ mod tests {
     use super::*;
 
     fn arrive(packets: impl Iterator<Item = u32>, join: bool) -> (OutOfOrder, Vec<u32>) {
-        let (mut waiting, mut own) = (OutOfOrder::default(), Vec::new());
+        let (mut waiting, mut own) = (OutOfOrder::new(1448), Vec::new());
         for number in packets {
             let memory = waiting.memory(number, join);
             waiting.add(number, memory, if memory == Memory::Own { 2728 } else { 1448 });
@@ -141,12 +159,19 @@ mod tests {
         (waiting, own)
     }
 
-    /// Packets 5 to 21 take the metadata of one, 17 of them. Packet 22 begins anew, packets 3 and 30 follow none, and 4 joins 3.
+    /// Packets 5 to 21 are 17 parts of memory and take the metadata of one. Packet 22 begins anew, packets 3 and 30 follow none,
+    /// and 4 joins 3.
     #[test]
     fn packets_out_of_order_share_memory_where_packets_join() {
         let arrivals = || (5..25).chain([30, 3, 31, 4]);
         assert_eq!(arrive(arrivals(), true).1, [5, 22, 30, 3]);
         assert_eq!(arrive(arrivals(), false).1.len(), 24);
+    }
+
+    /// Packet 22 has the bytes from 31 856 to 33 303, in two parts, so that 16 packets from 10 on are 17 parts.
+    #[test]
+    fn a_packet_that_crosses_the_end_of_a_part_leaves_room_for_one_fewer() {
+        assert_eq!(arrive(10..30, true).1, [10, 26]);
     }
 
     /// Packets 3 and 4 share memory, and so do 6 and 7.
@@ -162,7 +187,7 @@ mod tests {
     #[test]
     fn each_range_is_copied_into_pages_where_that_saves_memory() {
         let (mut waiting, _) = arrive((1..50).chain([60]), false);
-        assert_eq!(waiting.collapse(1448), 19 * 4352 + 2728);
+        assert_eq!(waiting.collapse(), 19 * 4352 + 2728);
         assert_eq!(waiting.memory(50, true), Memory::Shared);
         assert_eq!(waiting.release(50, 50).bytes, 19 * 4352);
     }

@@ -126,7 +126,7 @@ impl ReceiveBuffer {
             },
             rtt_began: Time::ZERO,
             rtt_began_at: 0,
-            out_of_order: OutOfOrder::default(),
+            out_of_order: OutOfOrder::new(mss),
         }
     }
 
@@ -163,7 +163,7 @@ impl ReceiveBuffer {
             }
             if self.held_bytes > u64::from(self.size) {
                 self.ssthresh = self.clamp.min(2 * self.mss);
-                self.held_bytes = self.arrived_bytes + self.out_of_order.collapse(self.mss);
+                self.held_bytes = self.arrived_bytes + self.out_of_order.collapse();
             }
         }
         was_full

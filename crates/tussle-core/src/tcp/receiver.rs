@@ -272,6 +272,8 @@ impl Receiver {
     /// Takes a packet that arrived at `now`, to be processed by [`Receiver::process_merged`] at the end of this instant.
     /// Packets that wait already are processed first if this packet does not continue them.
     pub fn merge(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
+        // Linux processes packets that may be merged after the timers of an instant, and other packets before.
+        self.expire(now, out);
         if self.merged.as_mut().is_some_and(|merged| merged.add(packet)) {
             return;
         }
@@ -671,7 +673,11 @@ impl Receiver {
 
     /// Sends the delayed ACK or SACK that is due.
     pub fn on_timer(&mut self, now: Time, out: &mut Outbox) {
+        self.expire(now, out);
         self.process_merged(now, out);
+    }
+
+    fn expire(&mut self, now: Time, out: &mut Outbox) {
         if self.delack.fires() <= now {
             self.delack.on_timer(self.path());
             self.send_ack(now, out);
