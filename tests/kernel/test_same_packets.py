@@ -117,6 +117,12 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "path": {"rate": "10 Mbit/s", "rtt": "40 ms", "queue": {"limit": "20 packets"}},
         "flows": [{"algorithm": "westwood", "stop": "3 s"}, {"algorithm": "cubic"}],
     },
+    # Windows that grow as far as the memory of packets out of order allows.
+    "hosts-of-linux": {
+        "path": {"rate": "30 Mbit/s", "rtt": "40 ms", "queue": {"kind": "codel"}},
+        "hosts": {"profile": "linux-6.1"},
+        "flows": [{"algorithm": "dctcp"}, {"algorithm": "htcp"}],
+    },
     # Flows with and without SACK, whose RTT grows.
     "growing-delay": {
         "path": {

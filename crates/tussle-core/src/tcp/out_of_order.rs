@@ -2,7 +2,7 @@
 //!
 //! On a host with offloads a packet joins the buffer that ends where it begins, and takes memory for its payload alone
 //! (Linux: `tcp_ooo_try_coalesce`). When the memory runs out, the packets of each range are copied into pages (Linux:
-//! `tcp_collapse_ofo_queue`).
+//! `tcp_prune_queue`).
 
 use std::collections::VecDeque;
 
@@ -46,7 +46,7 @@ pub(super) struct Released {
     /// Their memory.
     pub(super) bytes: u64,
     /// Packets that the application reads first: those that have just arrived, and those that join them (Linux:
-    /// `tcp_ofo_queue`).
+    /// `tcp_try_coalesce`).
     pub(super) first_packets: u32,
 }
 
