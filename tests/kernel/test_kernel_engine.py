@@ -96,7 +96,7 @@ def test_timestamps_of_both_ends_are_those_of_a_default_host_or_synchronised(
 
 def test_lp_alone_has_the_goodput_of_reno_on_a_default_host():
     """Seven of eight timestamp offsets overflow LP's smoothed delay; this seed gives such an offset."""
-    [reno], [lp] = (goodputs(executed({"algorithm": each})) for each in ("reno", "lp"))
+    [reno], [lp] = (goodputs(executed({"algorithm": each}, seed=4)) for each in ("reno", "lp"))
     assert lp == pytest.approx(reno, rel=0.001)
 
 

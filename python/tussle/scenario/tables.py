@@ -198,7 +198,8 @@ class Flow(Table):
     start: Axis[Time] = "0 s"
     """The time at which the flow opens its connection."""
     stop: Axis[PositiveTime] | None = None
-    """The time at which the application stops writing. Default: the end of the run."""
+    """The time at which the application stops writing; what the socket has taken, up to 256 kB or the send
+    buffer (`hosts.wmem`), is still sent. Default: the end of the run."""
     bytes: Axis[RandomSize] | None = None
     """The amount that the application writes: a size, or a distribution that is sampled for each flow, such
     as "pareto(10 kB, 1.2)" with minimum and shape. The distributions are those of an element's delay.

@@ -161,6 +161,7 @@ fn row_of_views(before: LinkView, view: LinkView, span_ns: u64) -> LinkRow {
             backlog_packets: view.backlog_packets,
             backlog_bytes: view.backlog_bytes,
             marked_packets: view.marked_packets,
+            classified_packets: 0,
         },
         arrived_packets: view.arrived_packets,
         mean_backlog_packets: (view.backlog_packet_ns - before.backlog_packet_ns) as f64 * per_ns,

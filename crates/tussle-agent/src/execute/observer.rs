@@ -336,7 +336,10 @@ impl<'a> Observer<'a> {
             .map(|(index, (observed, namespace))| {
                 let mut kept_back = 0;
                 let mut device = Qdiscs::open(namespace, &[(0, "net".to_owned())])?;
-                device.read(&mut |_, counts| kept_back = counts.dropped_packets)?;
+                // A burst that is dropped counts once, but all its packets are seen.
+                device.read(&mut |_, counts| {
+                    kept_back = counts.dropped_packets.max(counts.classified_packets);
+                })?;
                 let sent = u64::from(observed.flow.sender_info()?.data_segs_out);
                 // The sender's device drops acknowledgements, too.
                 let sent_since = sent - u64::from(observed.end.sender.data_segs_out);

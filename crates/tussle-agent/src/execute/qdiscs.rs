@@ -35,6 +35,8 @@ pub(crate) struct QdiscCounts {
     pub(crate) backlog_packets: u64,
     pub(crate) backlog_bytes: u64,
     pub(crate) marked_packets: u64,
+    /// Packets that classifiers in front of the queue discipline have seen.
+    pub(crate) classified_packets: u64,
 }
 
 impl Qdiscs {
@@ -123,6 +125,9 @@ impl QdiscCounts {
                     TcStats2::Basic(basic) if is_at_device(message) => {
                         self.sent_bytes = basic.bytes;
                         self.sent_packets = u64::from(basic.packets);
+                        if message.header.parent == TcHandle::CLSACT {
+                            self.classified_packets = self.sent_packets;
+                        }
                     }
                     TcStats2::Queue(queue) if is_at_device(message) => {
                         self.dropped_packets += u64::from(queue.drops);
