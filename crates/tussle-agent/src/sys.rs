@@ -33,8 +33,9 @@ pub(crate) fn tcp_info(socket: impl AsFd) -> nix::Result<([u8; TCP_INFO_MAX_BYTE
     Ok((bytes, length as usize))
 }
 
-/// Range of real-time priorities.
+/// Least real-time priority.
 pub(crate) const LEAST_PRIORITY: i32 = 1;
+/// Highest real-time priority.
 pub(crate) const HIGHEST_PRIORITY: i32 = 99;
 
 /// Gives this thread, but not its children, real-time priority.
@@ -48,7 +49,7 @@ pub(crate) fn run_first(priority: i32) -> nix::Result<()> {
 /// Ends the real-time priority of this thread.
 ///
 /// # Errors
-/// None is known.
+/// Fails where `sched_setscheduler` fails.
 pub(crate) fn run_as_usual() -> nix::Result<()> {
     set_scheduler(libc::SCHED_OTHER, 0)
 }

@@ -17,7 +17,7 @@ use nix::sys::socket::{
 use nix::sys::time::TimeVal;
 use tussle_core::Run;
 use tussle_core::net::packet::HEADER_BYTES;
-use tussle_core::run::application::{Next, Schedule};
+use tussle_core::run::application::{Next, Schedule, UNSENT_BYTES};
 use tussle_core::run::{Ends, FlowSpec, Host};
 
 use super::Environment;
@@ -43,10 +43,8 @@ const SEND_BUFFER_BYTES: usize = 1 << 29;
 static CHUNK: [u8; 64 * 1024] = [0; 64 * 1024];
 /// Chunks in one call: the kernel's limit for a vector.
 const CHUNKS: usize = 1024;
-/// Limit of unsent bytes: somewhat more than one ACK can release.
-const UNSENT_BYTES: i32 = 256 * 1024;
-/// Limit of unsent bytes of other applications, unless they stop: more than most of them write at once.
-const APPLICATION_UNSENT_BYTES: i32 = 4 * 1024 * 1024;
+/// Limit of unsent bytes of an application that is no bulk sender and does not stop: more than most of them write at once.
+const APPLICATION_UNSENT_BYTES: u64 = 4 << 20;
 /// Largest number of connections that wait to be accepted, unrelated ones included.
 const BACKLOG: i32 = 16;
 /// Unread bytes at which the reader is woken.
@@ -460,7 +458,8 @@ fn sender(index: usize, spec: &FlowSpec, ends: &Ends) -> anyhow::Result<OwnedFd>
 fn limit_unsent(socket: &OwnedFd, spec: &FlowSpec) -> anyhow::Result<()> {
     let writes_far_ahead = spec.application.is_some() && spec.stop_ns.is_none();
     let bytes = if writes_far_ahead { APPLICATION_UNSENT_BYTES } else { UNSENT_BYTES };
-    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes).context("unsent data")
+    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, as_option(bytes))
+        .context("unsent data")
 }
 
 /// Limits the segments of a flow at one of its ends. Both need it: the window of a receiver grows in units of its own limit.

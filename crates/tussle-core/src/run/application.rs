@@ -16,6 +16,10 @@ const MIN_SPAN: Time = Time::from_us(100);
 /// Highest rate, equal to that of the fastest link.
 const MAX_RATE_BIT_PER_S: u64 = 400_000_000_000;
 
+/// Unsent bytes at which an application sleeps where no send buffer limits it (Linux: `TCP_NOTSENT_LOWAT`): somewhat more
+/// than one ACK can release. The application wakes when less than half of them are unsent.
+pub const UNSENT_BYTES: u64 = 256 << 10;
+
 /// Write pattern of an application that is not a bulk sender. It begins when its flow starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]

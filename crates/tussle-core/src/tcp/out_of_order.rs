@@ -95,7 +95,8 @@ impl OutOfOrder {
         }
     }
 
-    /// Releases the packets before `next`, the last of `packets` that the application reads; the others have just arrived.
+    /// Releases the packets before `next`. The application reads `packets`, of which the first have just arrived, and the
+    /// others waited.
     pub(super) fn release(&mut self, next: u32, packets: u32) -> Released {
         let waited = self.buffers.partition_point(|joined| joined.start < next);
         let waited_packets: u32 = self.buffers.range(..waited).map(Joined::packets).sum();

@@ -3,8 +3,7 @@
 //! Without `hosts.wmem` a socket takes a limited amount of unsent data (Linux: `TCP_NOTSENT_LOWAT`), which is still sent
 //! after the application stops.
 
-/// Unsent bytes at which an application sleeps. It wakes when less than half of them are unsent.
-pub(super) const UNSENT_BYTES: u64 = 256 << 10;
+use crate::run::application::UNSENT_BYTES;
 
 /// Packets that a socket has taken.
 #[derive(Clone, Copy, Debug, Default)]

@@ -9,11 +9,11 @@ use super::device_queue::Allowance;
 use crate::Time;
 use crate::cc::EcnMode;
 use crate::net::packet::Flags;
+use crate::run::application::UNSENT_BYTES;
 use crate::tcp::flow::State;
 use crate::tcp::offload::Buffers;
 use crate::tcp::outbox::Outbox;
 use crate::tcp::pacer::{Pacer, Pacing, window_rate_bit_per_s};
-use crate::tcp::written_ahead::UNSENT_BYTES;
 
 /// Largest burst: 64 KiB less the largest header (Linux: `sk_gso_max_size`).
 const MAX_BYTES: u64 = 65_215;
