@@ -123,6 +123,23 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "hosts": {"profile": "linux-6.1"},
         "flows": [{"algorithm": "dctcp"}, {"algorithm": "htcp"}],
     },
+    # LP computes with the time since its host booted, and with the timestamps of delayed SACKs.
+    "time-since-boot": {
+        "path": {"rate": "4.4 Mbit/s", "rtt": "5.7 ms", "loss": "1 %", "queue": {"limit": "3 bdp"}},
+        "hosts": {"timestamps": "synchronised"},
+        "flows": [{"algorithm": "lp"}],
+    },
+    "timestamps-of-sacks": {
+        "path": {"rate": "33.6 Mbit/s", "rtt": "9.22 ms", "queue": {"limit": "2.19 bdp"}},
+        "hosts": {"timestamps": "synchronised"},
+        "flows": [{"algorithm": "lp"}, {"algorithm": "lp", "start": "2 s"}],
+    },
+    # A window of one packet, whose ACK is delayed for longer each time.
+    "longest-delay-of-acks": {
+        "path": {"rate": "10.6 Mbit/s", "rtt": "1.55 ms", "queue": {"limit": "2.12 bdp"}},
+        "hosts": {"timestamps": "synchronised"},
+        "flows": [{"algorithm": "lp"}, {"algorithm": "lp", "start": "2 s"}],
+    },
     # Flows with and without SACK, whose RTT grows.
     "growing-delay": {
         "path": {

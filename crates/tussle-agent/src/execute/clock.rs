@@ -6,6 +6,7 @@ use anyhow::Context;
 use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
+use tussle_core::net::packet::UPTIME_MS;
 
 /// Nanoseconds in a second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -57,9 +58,7 @@ impl Clock {
         Clock { zero_ns: monotonic_ns }
     }
 
-    /// Creates a clock that starts at a tick whose number is a multiple of [`COARSEST_TICKS`], so that coarse timers have the
-    /// same phase in every run, which is the simulator's. At least one such interval passes before it. The kernel has `hz`
-    /// ticks per second.
+    /// Creates a clock that starts at the [`start_tick`] of a kernel with `hz` ticks per second.
     pub(crate) fn from_coarse_tick(hz: u32) -> anyhow::Result<Clock> {
         let timers = std::fs::read_to_string("/proc/timer_list").context("the kernel's timers")?;
         let tick = timers
@@ -70,8 +69,7 @@ impl Clock {
         let tick_ns = SECOND_NS / u64::from(hz);
         // Ticks are at multiples of their length; the coarse clock is set some nanoseconds after each.
         let ticked = nanoseconds(ClockId::CLOCK_MONOTONIC_COARSE)? / tick_ns;
-        let next = (tick / COARSEST_TICKS + 2) * COARSEST_TICKS;
-        Ok(Clock { zero_ns: (ticked + next - tick) * tick_ns })
+        Ok(Clock { zero_ns: start_tick(hz, tick, ticked) * tick_ns })
     }
 
     /// Reading of `CLOCK_MONOTONIC` at a time of the run.
@@ -103,6 +101,17 @@ impl Clock {
     }
 }
 
+/// Ticks since the kernel booted at which a run begins; `tick` is the number of the tick `ticked` ticks after that.
+///
+/// The number of that tick is a multiple of [`COARSEST_TICKS`], so that coarse timers have the same phase in every run, which
+/// is the simulator's. A second at least passes before it, and the kernel has been up for [`UPTIME_MS`] at least. As Linux
+/// begins to count ticks five minutes before zero, both are the same time with 100, 250, 300 and 1000 ticks per second.
+fn start_tick(hz: u32, tick: u64, ticked: u64) -> u64 {
+    let hz = u64::from(hz);
+    let earliest = (UPTIME_MS * hz).div_ceil(1000).max(ticked + hz);
+    (tick - ticked + earliest).next_multiple_of(COARSEST_TICKS) - (tick - ticked)
+}
+
 /// Sleeps until a reading of `CLOCK_MONOTONIC`, in ns.
 fn sleep(at: u64) -> nix::Result<()> {
     let at = TimeSpec::new(
@@ -131,4 +140,31 @@ fn nanoseconds(clock: ClockId) -> nix::Result<u64> {
     let now = clock_gettime(clock)?;
     let part = |value: i64| u64::try_from(value).expect("the clock is past its origin");
     Ok(part(now.tv_sec()) * SECOND_NS + part(now.tv_nsec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Number of the tick at which a kernel of `hz` ticks per second boots: five minutes before the 32 bits wrap around.
+    fn first(hz: u32) -> u64 {
+        (1 << 32) - 300 * u64::from(hz)
+    }
+
+    /// With 250 ticks per second the run begins 760 ticks after the kernel booted; the tick has the number
+    /// 2^32 - 75 000 + 760 = 2^32 - 145 × 512.
+    #[test]
+    fn a_run_begins_when_the_kernel_has_been_up_for_as_long_as_the_simulators_hosts() {
+        for hz in [100, 250, 300, 1000] {
+            let start = start_tick(hz, first(hz) + 5, 5);
+            assert_eq!(1000 * start, UPTIME_MS * u64::from(hz), "{hz} ticks per second");
+            assert_eq!((first(hz) + start) % COARSEST_TICKS, 0);
+        }
+    }
+
+    /// 800 ticks and a second are 1050; the next coarse tick after it is 760 + 512 = 1272.
+    #[test]
+    fn a_run_whose_network_took_long_begins_later_and_at_the_same_phase() {
+        assert_eq!(start_tick(250, first(250) + 800, 800), 1272);
+    }
 }

@@ -241,11 +241,15 @@ pub const fn header_bytes(timestamps: bool) -> u32 {
     if timestamps { HEADER_BYTES } else { HEADER_BYTES - TIMESTAMPS_BYTES }
 }
 
-/// The timestamp clock, in milliseconds as in Linux.
+/// Time in ms for which hosts have been up when a run begins, in the simulator and on the kernel engine. It matters to LP, which
+/// multiplies it.
+pub const UPTIME_MS: u64 = 3040;
+
+/// The timestamp clock, in milliseconds since the host booted, as in Linux. It is never zero: an echo of zero stands for a
+/// packet without a timestamp.
 #[expect(clippy::cast_possible_truncation, reason = "2^32 ms are 49 days; a run is shorter")]
 pub fn timestamp_ms(now: Time) -> u32 {
-    // The clock starts at one, because an echo of zero stands for a packet without a timestamp.
-    (now.ms() + 1) as u32
+    (UPTIME_MS + now.ms()) as u32
 }
 
 #[cfg(test)]

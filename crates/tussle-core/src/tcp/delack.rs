@@ -7,8 +7,8 @@ use crate::Time;
 
 /// Shortest delay of an ACK (Linux: `TCP_DELACK_MIN`, `TCP_ATO_MIN`).
 const MIN_WAIT: Time = Time::from_ms(40);
-/// Longest delay of an ACK (Linux: half a second, in `tcp_send_delayed_ack`).
-const MAX_WAIT: Time = Time::from_ms(500);
+/// Longest delay of an ACK (Linux: `TCP_DELACK_MAX`).
+const MAX_WAIT: Time = Time::from_ms(200);
 /// Largest number of packets acknowledged at once at the start and when something is wrong (Linux:
 /// `TCP_MAX_QUICKACKS`).
 pub(crate) const QUICK_ACKS: u32 = 16;
@@ -20,7 +20,7 @@ pub(crate) struct DelayedAck {
     quick: u32,
     /// Delay of an ACK, derived from the gaps between packets (Linux: `icsk_ack.ato`); zero at first.
     wait: u64,
-    /// Tick of the last data packet.
+    /// Tick of the last packet in order, or of the end of the handshake.
     last_data: u64,
     /// Tick at which the delayed ACK is due.
     due: Option<u64>,
@@ -71,6 +71,11 @@ impl DelayedAck {
     /// Time at which the timer expires after `now`, whether an ACK is delayed or not; [`Time::NEVER`] if it is not set.
     pub(crate) fn expires_after(&self, now: Time) -> Time {
         if self.expires > now { self.expires } else { Time::NEVER }
+    }
+
+    /// Processes the end of the handshake, from which the first gap is counted.
+    pub(crate) fn on_established(&mut self, now: Time) {
+        self.last_data = self.ticks.at(now);
     }
 
     /// Processes a packet that arrived in order.
@@ -208,6 +213,28 @@ mod tests {
         delack.on_data(Time::from_ms(8), PATH);
         assert_eq!(delack.delay(Time::from_ms(8), PATH), Decision::Wait);
         assert_eq!(delack.fires(), Time::from_ms(52));
+    }
+
+    /// 200 ms are 50 ticks; the wheel adds one: 204 ms after the tick of 8 ms.
+    #[test]
+    fn an_ack_waits_for_at_most_two_hundred_milliseconds() {
+        let unknown = Path { srtt: Time::ZERO, ..PATH };
+        let mut delack = DelayedAck::new(250);
+        delack.on_data(Time::from_ms(8), unknown);
+        delack.wait = 75;
+        assert_eq!(delack.delay(Time::from_ms(8), unknown), Decision::Wait);
+        assert_eq!(delack.fires(), Time::from_ms(212));
+    }
+
+    /// A packet out of order came first, so that the delay is set. The next packet comes 12 ms after the handshake.
+    #[test]
+    fn the_first_gap_begins_with_the_handshake() {
+        let mut delack = DelayedAck::new(250);
+        delack.on_established(Time::from_secs(5));
+        delack.on_window_growth();
+        delack.on_ack_sent();
+        delack.on_data(Time::from_ms(5012), PATH);
+        assert!(!delack.is_quick());
     }
 
     #[test]

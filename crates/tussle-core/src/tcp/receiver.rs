@@ -123,8 +123,9 @@ pub struct Receiver {
     /// SACKs sent at once since `next` last changed, and the value of `next` then.
     prompt_sacks: u32,
     prompt_sacks_at: u32,
-    /// Number of delayed SACKs, and the end of their delay.
+    /// Number of delayed SACKs, the arrival of the last one's packet, and the end of their delay.
     compressed: u32,
+    compressed_at: Time,
     compressed_until: Time,
     delivered_bytes: u64,
     received_packets: u64,
@@ -179,6 +180,7 @@ impl Receiver {
             prompt_sacks: 0,
             prompt_sacks_at: 0,
             compressed: 0,
+            compressed_at: Time::ZERO,
             compressed_until: Time::NEVER,
             delivered_bytes: 0,
             received_packets: 0,
@@ -374,6 +376,7 @@ impl Receiver {
                 self.rtt.update(rtt_us, 0, 0);
             }
             self.connection = Connection::Established;
+            self.delack.on_established(now);
             if let Some(buffer) = &mut self.buffer {
                 buffer.on_established(now);
             }
@@ -659,6 +662,7 @@ impl Receiver {
             return self.send_ack(now, out);
         }
         self.compressed += 1;
+        self.compressed_at = now;
         if self.compressed_until == Time::NEVER {
             let delayed_until = now + self.compression_delay() + COMPRESSION_SLACK;
             self.compressed_until = delayed_until.min(self.delack.expires_after(now));
@@ -682,7 +686,8 @@ impl Receiver {
             self.delack.on_timer(self.path());
             self.send_ack(now, out);
         } else if self.compressed_until <= now {
-            self.send_ack(now, out);
+            // Linux does not read its clock again for the timestamp of such an ACK.
+            self.send_ack(self.compressed_at, out);
         }
     }
 

@@ -197,6 +197,19 @@ fn with_feedback_for_each_packet_an_ack_never_mixes_marked_and_unmarked() {
     assert_eq!(found, [(17, false), (18, true)]);
 }
 
+/// The RTT is 100 ms, so that the fourth SACK waits for 1 ms and the slack of 0.1 ms: it leaves at 301.7 ms, with the
+/// timestamp of 300 ms.
+#[test]
+fn a_delayed_sack_carries_the_time_at_which_its_packet_arrived() {
+    let mut fixture = Fixture::settled();
+    for number in 17..20 {
+        assert_eq!(fixture.data(number, 300.0).len(), 1);
+    }
+    assert!(fixture.data(20, 300.6).is_empty());
+    let (at, acks) = fixture.wait();
+    assert_eq!((at, acks[0].ts_val_ms), (Time::from_us(301_700), timestamp_ms(Time::from_ms(300))));
+}
+
 /// RFC 7323, 4.3: with packets 16 and 17 acknowledged together, the timestamp of 16 is echoed.
 #[test]
 fn a_delayed_ack_echoes_the_older_timestamp() {
