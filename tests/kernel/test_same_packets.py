@@ -140,6 +140,11 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "hosts": {"timestamps": "synchronised"},
         "flows": [{"algorithm": "lp"}, {"algorithm": "lp", "start": "2 s"}],
     },
+    # A receiving program that reads a mebibyte at a time, in which a packet with PSH may be the last.
+    "large-reads": {
+        "path": {"rate": "48.8 Mbit/s", "rtt": "61.2 ms", "queue": {"limit": "0.213 bdp"}},
+        "flows": [{"algorithm": "yeah"}],
+    },
     # Flows with and without SACK, whose RTT grows.
     "growing-delay": {
         "path": {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use anyhow::{Context, bail};
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
     self, AddressFamily, Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn, SockaddrIn6,
     SockaddrStorage, sockopt,
@@ -49,6 +50,9 @@ const APPLICATION_UNSENT_BYTES: u64 = 4 << 20;
 const BACKLOG: i32 = 16;
 /// Unread bytes at which the reader is woken.
 const READ_BYTES: i32 = 1 << 20;
+/// Bytes that such a reader leaves unread. Linux acknowledges a packet with the push flag alone if nothing is left to read,
+/// which would depend on where these reads end.
+const LEFT_BYTES: usize = 64 << 10;
 
 /// A running flow: the state that its threads share with the observer.
 #[derive(Debug)]
@@ -602,7 +606,7 @@ fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
     let socket = flow.accepted.get_or_init(|| socket);
     let expected = flow.spec.bytes.unwrap_or(u64::MAX);
     let lowat_bytes = flow.lowat_bytes;
-    let mut buffer = vec![0; usize::try_from(READ_BYTES)? * 4];
+    let mut buffer = vec![0; usize::try_from(READ_BYTES)?];
     let mut received = 0;
     let mut message_end = flow.message_bytes.map_or(expected, |bytes| bytes.min(expected));
     let mut current = None;
@@ -613,8 +617,13 @@ fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
             sys::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, lowat)?;
             current = Some(lowat);
         }
-        let left =
+        let mut left =
             usize::try_from(message_end - received).map_or(buffer.len(), |left| left.min(buffer.len()));
+        if lowat == READ_BYTES {
+            let mut readable = [PollFd::new(socket.as_fd(), PollFlags::POLLIN)];
+            poll(&mut readable, PollTimeout::NONE).context("waiting for data")?;
+            left -= LEFT_BYTES;
+        }
         // A reader that is woken for each packet remains in the kernel; the first packet is seen alone where the window
         // may have to be limited again.
         let flags = if lowat_bytes == 1 && window_bytes.is_none() {

@@ -12,7 +12,12 @@
 //! millisecond in 32 bits. From 2^29 on, seven of eight offsets, the smoothed delay loses its upper bits and
 //! is below every threshold: the flow is Reno. Below 2^29 the first delay is an indication; after it the
 //! threshold is tens of thousands of seconds away for most offsets, and the flow is Reno with a halved first
-//! window. Departs: see docs/deviations/lp.toml (3 entries).
+//! window.
+//!
+//! Delays contain the receiver's timestamp times 1000 Hz over the estimated frequency of its clock, rounded
+//! down: several times the timestamp while the estimate is young, and zero when it exceeds 1000 Hz. Such delays
+//! are as long as the receiver has been up, which is 3.04 s when a run begins, and indications depend on
+//! it. Departs: see docs/deviations/lp.toml (2 entries).
 
 use super::{CongestionControl, Control, Entry, Needs};
 use crate::net::packet::timestamp_ms;
