@@ -1,7 +1,4 @@
-"""ACKs of single packets, which a receiver in Linux sends where an application has read everything."""
-
-import re
-from pathlib import Path
+"""Two flows that lock in phase, which an ACK of a single packet would end."""
 
 import pytest
 
@@ -9,8 +6,6 @@ from tussle.engines import Engine
 from tussle.engines.kernel import KernelEngine
 from tussle.engines.sim import ENGINE
 from tussle.scenario import Scenario
-
-DOCS = Path(__file__).parents[2] / "docs"
 
 
 def goodputs_of_hybla(engine: Engine, hosts: dict[str, str]) -> tuple[float, float]:
@@ -33,15 +28,10 @@ def goodputs_of_hybla(engine: Engine, hosts: dict[str, str]) -> tuple[float, flo
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("kernel")
-def test_two_flows_of_hybla_lock_in_phase_in_the_simulator_and_not_on_linux():
+def test_two_flows_of_hybla_lock_in_phase_on_both_engines():
     simulated, on_linux = (goodputs_of_hybla(engine, {}) for engine in (ENGINE, KernelEngine()))
-    stated = (
-        f"get {simulated[0]:.0f} and {simulated[1]:.0f} Mbit/s in the simulator and "
-        f"{on_linux[0]:.0f} and {on_linux[1]:.0f} on Linux (the last 15 of 50 s)"
-    )
-    assert stated in re.sub(r"\s+", " ", (DOCS / "deviations" / "sender.toml").read_text("utf-8"))
+    assert simulated == pytest.approx(on_linux, rel=1e-3)
     assert simulated[0] < simulated[1] / 3
-    assert on_linux[0] == pytest.approx(on_linux[1], rel=0.1)
 
 
 @pytest.mark.slow

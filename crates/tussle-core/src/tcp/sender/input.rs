@@ -2,6 +2,7 @@
 
 use super::ack_info::{AckInfo, NextTransmission};
 use super::{Probe, Sender};
+use crate::Time;
 use crate::cc::Recovery;
 use crate::net::packet::{Block, Flags, Packet, timestamp_ms};
 use crate::run::Growth;
@@ -399,7 +400,7 @@ fn duplicate_block(number: u32, blocks: &[Block]) -> Option<Block> {
 
 /// Whether the ACK responds to a transmission before the last one: it echoes an older timestamp.
 fn is_answer_to_earlier(sent: Sent, echo_ms: u32) -> bool {
-    sent.was_retransmitted() && echo_ms != 0 && u64::from(echo_ms) < sent.at_us / 1000 + 1
+    sent.was_retransmitted() && echo_ms != 0 && echo_ms < timestamp_ms(Time::from_us(sent.at_us))
 }
 
 fn lowest(so_far: Option<u32>, number: u32) -> u32 {
