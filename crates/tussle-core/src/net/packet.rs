@@ -241,8 +241,8 @@ pub const fn header_bytes(timestamps: bool) -> u32 {
     if timestamps { HEADER_BYTES } else { HEADER_BYTES - TIMESTAMPS_BYTES }
 }
 
-/// Time in ms for which hosts have been up when a run begins, in the simulator and on the kernel engine. It matters to LP, which
-/// multiplies it.
+/// Time in ms for which hosts have been up when a run begins, in the simulator and on the kernel engine. Only LP computes with
+/// it.
 pub const UPTIME_MS: u64 = 3040;
 
 /// The timestamp clock, in milliseconds since the host booted, as in Linux. It is never zero: an echo of zero stands for a
