@@ -136,9 +136,11 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     },
     # A window of one packet, whose ACK is delayed for longer each time.
     "longest-delay-of-acks": {
+        "duration": "10 s",
+        "start_jitter": "0 s",
         "path": {"rate": "10.6 Mbit/s", "rtt": "1.55 ms", "queue": {"limit": "2.12 bdp"}},
         "hosts": {"timestamps": "synchronised"},
-        "flows": [{"algorithm": "lp"}, {"algorithm": "lp", "start": "2 s"}],
+        "flows": [{"algorithm": "lp"}, {"algorithm": "lp", "start": "5 s"}],
     },
     # A receiving program that reads a mebibyte at a time, in which a packet with PSH may be the last.
     "large-reads": {
