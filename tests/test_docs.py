@@ -15,6 +15,7 @@ import typer.main
 from tussle.catalog import catalog
 from tussle.cli import app
 from tussle.figures import REGISTRY as FIGURES
+from tussle.kernel import kernel_names, remove_kernel
 from tussle.metrics import REGISTRY as METRICS
 from tussle.profiles import profiles
 from tussle.scenario import Scenario, ready_scenarios
@@ -30,6 +31,7 @@ PAGES = sorted(
 )
 MODULES = sorted(file for file in (ROOT / "python").rglob("*.py") if ">>>" in file.read_text("utf-8"))
 
+REMOVED_KERNEL = re.compile(r"tussle kernel remove (\S+)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 MOST_PICTURE_BYTES = 40_960
 
@@ -43,7 +45,12 @@ def test_every_example_of_a_page_prints_the_output_on_the_page(page, tmp_path, r
     if needs_kernel(page):
         request.getfixturevalue("kernel")
         request.getfixturevalue("kernel_source")
-    check(page, tmp_path)
+    try:
+        check(page, tmp_path)
+    finally:
+        for name in REMOVED_KERNEL.findall(page.read_text("utf-8")):
+            if name in kernel_names():
+                remove_kernel(name)
 
 
 @pytest.mark.parametrize(

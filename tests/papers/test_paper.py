@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Mapping
+from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tussle.dataset import Dataset
 from tussle.engines.sim import SimEngine
 from tussle.errors import TussleError
 from tussle.papers import Setting, Study, planned, results_in, rows
+from tussle.sweep import SweepSettings, finished_runs, sweep
 
 LAN = ("lan-pairs", "--part", "matrix", "--quick")
 NEAR = ("buffer-provisioning", "--part", "near", "--quick", "--algorithms", "westwood")
@@ -210,6 +212,32 @@ def test_existing_results_are_reused(tussle_, tmp_path):
     assert {file: file.stat().st_mtime_ns for file in written} == written
     other = tussle_("paper", *LAN, "--algorithms", "vegas,bic", "-o", "lan")
     assert "holds results of other settings; give another folder (-o)" in refused(other)
+
+
+class Failing(Executor):
+    """An executor that loses all tasks but the first two."""
+
+    tasks = 0
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.tasks += 1
+        future = Future()
+        if self.tasks > 2:
+            future.set_exception(ConnectionError("the cluster is gone"))
+        else:
+            future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def test_the_estimate_of_a_repeated_command_leaves_finished_runs_out(tussle_, tmp_path):
+    scenario = planned(Study.load("lan-pairs"), "matrix", Setting("quick", ("vegas", "reno")))
+    place = tmp_path / "lan/sim/matrix"
+    with pytest.raises(TussleError, match="the cluster is gone"):
+        sweep(scenario, place, SweepSettings(executor=Failing()))
+    kept, runs = len(finished_runs(place)), len(scenario.runs())
+    assert 0 < kept < runs
+    repeated = tussle_("paper", *LAN, "--algorithms", "vegas,reno", "-o", "lan")
+    assert f"runs: matrix {runs - kept} of {runs}; about" in repeated.out
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """`tussle paper`: runs a published study again, and writes its page."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -20,6 +20,7 @@ from tussle.scenario import Scenario
 if TYPE_CHECKING:
     from tussle.dataset import Dataset
     from tussle.papers import Setting, Study
+    from tussle.scenario import PlannedRun
 
 _ENGINES = ("sim", "kernel")
 _MINUTE_S = 60
@@ -207,16 +208,28 @@ def _estimate(todo: Sequence[_Work]) -> str:
     from tussle.workers.pool import available_cores
 
     plans = {_called(each.part, each.place): each.scenario.runs() for each in todo}
+    left = [_unfinished(plan, each.place) for plan, each in zip(plans.values(), todo, strict=True)]
     sent = [_sent_on_the_simulator(each) for each in todo]
     means = todo[0].means
     # The size of a cluster changes during the sweep.
     workers = 1 if means.cluster else means.workers or available_cores()
-    of_parts = zip(plans.values(), sent, strict=True)
+    of_parts = zip(left, sent, strict=True)
     took_s = sum(estimate_s(plan, means.engine.name, known) for plan, known in of_parts) / workers
-    runs = ", ".join(f"{part} {len(plan)}" for part, plan in plans.items())
+    runs = ", ".join(
+        f"{part} {len(of_part)}" + f" of {len(plan)}" * (len(of_part) < len(plan))
+        for (part, plan), of_part in zip(plans.items(), left, strict=True)
+    )
     words = f"{took_s / _MINUTE_S:.0f} min" if took_s > 2 * _MINUTE_S else f"{took_s:.0f} s"
     unless = ", or less if links are not full" if None in sent else ""
     return f"runs: {runs}; about {words} with {workers} at a time{unless}"
+
+
+def _unfinished(plan: "Iterable[PlannedRun]", place: Path) -> "list[PlannedRun]":
+    """Return the runs of a part but for those that an interrupted command has finished."""
+    from tussle.sweep import finished_runs
+
+    finished = finished_runs(place)
+    return [planned for planned in plan if planned.index not in finished]
 
 
 def _sent_on_the_simulator(work: _Work) -> dict[int, int] | None:

@@ -21,7 +21,13 @@ from tussle.sweep.cluster import Cluster, Needs, connected
 from tussle.sweep.dispatch import Dispatch, Limits, which
 from tussle.sweep.merge import merged
 from tussle.sweep.order import ORDERS, Order, ordered
-from tussle.sweep.partial import SCENARIO_OF_IDENTITY, Partial, open_partial, remove_left_behind
+from tussle.sweep.partial import (
+    SCENARIO_OF_IDENTITY,
+    Partial,
+    finished_runs,
+    open_partial,
+    remove_left_behind,
+)
 from tussle.sweep.plan import runs_of
 from tussle.sweep.progress import ProgressBar, Silent, SweepProgress
 from tussle.workers.pool import Inline, available_cores, processes
@@ -33,6 +39,7 @@ __all__ = [
     "Silent",
     "SweepProgress",
     "SweepSettings",
+    "finished_runs",
     "own_algorithms",
     "remove_left_behind",
     "sweep",

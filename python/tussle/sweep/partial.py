@@ -161,6 +161,11 @@ def open_partial(folder: Path, identity: Mapping[str, object]) -> Iterator[Parti
                 partial.remove()
 
 
+def finished_runs(folder: Path) -> set[int]:
+    """Return the indices of the runs that an interrupted sweep into `folder` has finished."""
+    return Partial(_store(folder)).finished()
+
+
 def remove_left_behind(folder: Path) -> None:
     """Remove the store of a sweep that was killed after it had published the dataset `folder`."""
     path = _store(folder)
