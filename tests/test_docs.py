@@ -63,8 +63,8 @@ def test_every_example_of_a_page_prints_the_output_on_the_page(page, tmp_path, r
         ("With the hosts that Linux ships it is 0 %", "agreement", "| goodput of one flow | 77 | 0 % |"),
         ("0 percentage points", "agreement", "| share of a pair | 237 | 0 points |"),
         ("0.0066 %", "agreement", "| mean RTT | 391 | 0.0066 % |"),
-        ("0.27 points and 0.066 %", "agreement", "| share of a pair | 237 | 0.27 points |"),
-        ("0.27 points and 0.066 %", "agreement", "| mean RTT | 391 | 0.066 % |"),
+        ("0.27 points and 0.065 %", "agreement", "| share of a pair | 237 | 0.27 points |"),
+        ("0.27 points and 0.065 %", "agreement", "| mean RTT | 391 | 0.065 % |"),
     ],
     ids=lambda value: value.split("\n")[0],
 )

@@ -1,6 +1,7 @@
 //! Packets on a path.
 
 use crate::Time;
+use crate::run::MAX_WINDOW_PACKETS;
 
 /// Bytes of the IPv4 and TCP headers with timestamps, as on every packet after the handshake of a connection that has them.
 pub const HEADER_BYTES: u32 = 52;
@@ -165,6 +166,34 @@ impl Flags {
     }
 }
 
+/// A receive window, in parts of a full packet: a sender sends full packets, and yet sees the smallest change of the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ReceiveWindow(u32);
+
+impl ReceiveWindow {
+    /// Binary digits of a part of a packet: more parts than a packet of 1500 bytes has bytes, and few enough for
+    /// [`MAX_WINDOW_PACKETS`].
+    const DIGITS: u32 = 11;
+
+    /// A window of full packets, at most [`MAX_WINDOW_PACKETS`].
+    pub fn of_packets(packets: u32) -> ReceiveWindow {
+        ReceiveWindow(packets.min(MAX_WINDOW_PACKETS) << ReceiveWindow::DIGITS)
+    }
+
+    /// A window of `bytes` for packets with `mss_bytes` of payload.
+    pub fn of_bytes(bytes: u64, mss_bytes: u32) -> ReceiveWindow {
+        let (mss, limit) = (u64::from(mss_bytes), u64::from(MAX_WINDOW_PACKETS));
+        let parts = (bytes.min(limit * mss) << ReceiveWindow::DIGITS) / mss;
+        ReceiveWindow(u32::try_from(parts).expect("at most the largest window"))
+    }
+
+    /// Number of full packets.
+    #[inline]
+    pub fn packets(self) -> u32 {
+        self.0 >> ReceiveWindow::DIGITS
+    }
+}
+
 /// A packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
@@ -180,8 +209,8 @@ pub struct Packet {
     pub ts_val_ms: u32,
     /// Timestamp of the peer that the packet echoes, in ms.
     pub ts_echo_ms: u32,
-    /// Receive window, in packets from `number` on. ACKs only.
-    pub window_packets: u32,
+    /// Receive window from `number` on. ACKs only.
+    pub window: ReceiveWindow,
     /// Kind of the packet.
     pub kind: Kind,
     /// ECN bits of the IP header.
@@ -206,7 +235,7 @@ impl Packet {
             },
             ts_val_ms: 0,
             ts_echo_ms: 0,
-            window_packets: 0,
+            window: ReceiveWindow::default(),
             kind,
             ecn: Ecn::NotEct,
             flags: Flags::NONE,
@@ -274,6 +303,18 @@ mod tests {
             (0..5).for_each(|i| sacks.push(Block { start: 2 * i, end: 2 * i + 1 }, Sacks::most(timestamps)));
             assert_eq!(sacks.as_slice().len(), fit);
         }
+    }
+
+    /// 65 280 bytes are 45 packets of 1448 bytes and 120 bytes. The largest window is 2^20 packets.
+    #[test]
+    fn a_window_counts_full_packets_and_shows_each_byte() {
+        let window = |bytes| ReceiveWindow::of_bytes(bytes, 1448);
+        assert_eq!((window(65_280).packets(), window(65_159).packets()), (45, 44));
+        assert!(window(65_280) > window(65_279) && window(65_160) == ReceiveWindow::of_packets(45));
+        assert_eq!(
+            [window(u64::MAX), ReceiveWindow::of_packets(u32::MAX)].map(ReceiveWindow::packets),
+            [1 << 20; 2]
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A compact FIFO buffer of packets.
 
-use crate::net::packet::{Ecn, Flags, Kind, Packet, Sacks};
+use crate::net::packet::{Ecn, Flags, Kind, Packet, ReceiveWindow, Sacks};
 use crate::util::ring_buffer::RingBuffer;
 
 /// A FIFO of packets, each with a value of the caller (`note`). SACK options, which few packets have, are in
@@ -21,7 +21,7 @@ pub(crate) struct StoredPacket<T> {
     pub(crate) size_bytes: u32,
     ts_val_ms: u32,
     ts_echo_ms: u32,
-    window_packets: u32,
+    window: ReceiveWindow,
     kind: Kind,
     ecn: Ecn,
     flags: Flags,
@@ -125,7 +125,7 @@ impl<T> StoredPacket<T> {
             size_bytes: packet.size_bytes,
             ts_val_ms: packet.ts_val_ms,
             ts_echo_ms: packet.ts_echo_ms,
-            window_packets: packet.window_packets,
+            window: packet.window,
             kind: packet.kind,
             ecn: packet.ecn,
             flags: packet.flags,
@@ -142,7 +142,7 @@ impl<T> StoredPacket<T> {
             size_bytes: self.size_bytes,
             ts_val_ms: self.ts_val_ms,
             ts_echo_ms: self.ts_echo_ms,
-            window_packets: self.window_packets,
+            window: self.window,
             kind: self.kind,
             ecn: self.ecn,
             flags: self.flags,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::words;
 use super::{Expect, Host, MAX_MS, MSS_BYTES, Role, Script, ScriptError, SenderState, Step, Transmission};
 use crate::Time;
-use crate::net::packet::{Ecn, Flags, Kind, Packet, Sacks, header_bytes, timestamp_ms};
+use crate::net::packet::{Ecn, Flags, Kind, Packet, ReceiveWindow, Sacks, header_bytes, timestamp_ms};
 use crate::tcp::State;
 
 /// Largest number of packets that an application writes at once.
@@ -192,7 +192,7 @@ impl<'a, H: Host> Player<'a, H> {
     fn ack(&mut self, index: usize, step: &Step, number: u32) -> Result<Packet, ScriptError> {
         let mut ack = Packet::new(Kind::Ack, 0);
         ack.number = number;
-        ack.window_packets = self.window_packets;
+        ack.window = ReceiveWindow::of_packets(self.window_packets);
         if number > self.last_ack.0
             && let Some(&(first, last)) = self.timestamps.get(&self.last_ack.0)
         {

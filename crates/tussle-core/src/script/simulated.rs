@@ -3,7 +3,7 @@
 use super::{Host, MSS_BYTES, Role, Script, ScriptError, SenderState, check};
 use crate::Time;
 use crate::cc::{EcnMode, Entry};
-use crate::net::packet::{Flags, Kind, Packet};
+use crate::net::packet::{Flags, Kind, Packet, ReceiveWindow};
 use crate::tcp::{FIRST_WINDOW_BYTES, LargestWindow, Outbox, Receiver, ReceiverSetup, Sender, Setup};
 
 /// Plays a script on the simulator.
@@ -62,7 +62,7 @@ impl SimulatedSender {
         let mut out = Outbox::default();
         sender.open(Time::ZERO, &mut out);
         let mut syn_ack = Packet::new(Kind::SynAck, 0);
-        syn_ack.window_packets = script.window_packets;
+        syn_ack.window = ReceiveWindow::of_packets(script.window_packets);
         syn_ack.ts_echo_ms = out.packets[0].ts_val_ms;
         if sender.ecn() > EcnMode::Off {
             syn_ack.flags = Flags::ECE;
@@ -72,7 +72,7 @@ impl SimulatedSender {
         if u64::from(script.window_packets) * u64::from(MSS_BYTES) > FIRST_WINDOW_BYTES {
             // As on Linux, where the window of a SYN-ACK is not scaled, an ACK reports the window once more.
             let update = Packet {
-                window_packets: script.window_packets,
+                window: ReceiveWindow::of_packets(script.window_packets),
                 ts_val_ms: syn_ack.ts_val_ms,
                 ts_echo_ms: syn_ack.ts_echo_ms,
                 ..Packet::new(Kind::Ack, 0)

@@ -71,7 +71,7 @@ impl Capture {
             ("size_bytes".to_owned(), u32s(|packet| packet.size_bytes)),
             ("ts_val_ms".to_owned(), u32s(|packet| packet.ts_val_ms)),
             ("ts_echo_ms".to_owned(), u32s(|packet| packet.ts_echo_ms)),
-            ("window_packets".to_owned(), u32s(|packet| packet.window_packets)),
+            ("window_packets".to_owned(), u32s(|packet| packet.window.packets())),
             ("ecn".to_owned(), named(|each| ecn_name(each.packet.ecn))),
             ("ece".to_owned(), flag(Flags::ECE)),
             ("cwr".to_owned(), flag(Flags::CWR)),

@@ -95,6 +95,21 @@ impl OutOfOrder {
         }
     }
 
+    /// Buffers before `next` that join the one before them now that packet `filling` has filled the hole, and that release
+    /// their metadata.
+    pub(super) fn joining(&self, filling: u32, next: u32) -> u32 {
+        let (mut joining, mut parts) = (0, self.parts(filling));
+        for joined in self.buffers.iter().take_while(|joined| joined.start < next) {
+            if parts + joined.parts <= MAX_PARTS {
+                joining += 1;
+                parts += joined.parts;
+            } else {
+                parts = joined.parts;
+            }
+        }
+        joining
+    }
+
     /// Releases the packets before `next`. The application reads `packets`, of which the first have just arrived, and the
     /// others waited.
     pub(super) fn release(&mut self, next: u32, packets: u32) -> Released {
@@ -182,6 +197,18 @@ mod tests {
         assert_eq!(waiting.release(5, 3), Released { bytes: 2728 + 1448, first_packets: 3 });
         assert_eq!(waiting.release(6, 1), Released { bytes: 0, first_packets: 1 });
         assert_eq!(waiting.release(10, 4), Released { bytes: 2 * 2728 + 1448, first_packets: 4 });
+    }
+
+    /// Ten packets from 1 on, each in one part, join packet 0. Those from 11 on are sixteen in 17 parts, and take no more, so
+    /// that packet 27 begins anew: neither joins the one before it.
+    #[test]
+    fn buffers_join_the_packet_that_fills_the_hole_before_them_as_far_as_the_parts_allow() {
+        let (mut waiting, own) = arrive((11..28).chain(1..11).chain([30]), true);
+        assert_eq!(own, [11, 27, 1, 30]);
+        assert_eq!(waiting.joining(0, 11), 1);
+        assert_eq!(waiting.joining(0, 28), 1);
+        waiting.release(28, 28);
+        assert_eq!(waiting.joining(29, 31), 1);
     }
 
     /// 49 packets have 70 952 bytes of payload, which fill 19 pages. A single packet takes more in a page than before.

@@ -43,6 +43,8 @@ pub(crate) struct ReceiveBuffer {
     held_bytes: u64,
     /// Memory of those of them that arrived in order.
     arrived_bytes: u64,
+    /// Metadata that was released when packets which had waited joined one that arrived in order.
+    joined_bytes: u64,
     /// Largest window of this buffer (Linux: `window_clamp`).
     clamp: u32,
     /// Largest window to offer, which grows with each packet that arrives (Linux: `rcv_ssthresh`).
@@ -114,6 +116,7 @@ impl ReceiveBuffer {
             provided_bytes,
             held_bytes: 0,
             arrived_bytes: 0,
+            joined_bytes: 0,
             clamp,
             ssthresh,
             window_scale,
@@ -145,6 +148,16 @@ impl ReceiveBuffer {
         self.rtt_began = now;
     }
 
+    /// Lets the packets that waited for packet `filling` join it; `next` is the first packet still missing.
+    pub(crate) fn join(&mut self, filling: u32, next: u32) {
+        if self.host.offloads {
+            let joining = self.out_of_order.joining(filling, next);
+            let bytes = u64::from(joining * MEMORY_OVERHEAD_BYTES);
+            self.joined_bytes += bytes;
+            self.held_bytes -= bytes;
+        }
+    }
+
     /// Counts a packet that arrived in order, until the application has read it.
     pub(crate) fn hold(&mut self, memory: Memory) {
         let bytes = self.bytes_of(memory);
@@ -164,6 +177,7 @@ impl ReceiveBuffer {
             if self.held_bytes > u64::from(self.size) {
                 self.ssthresh = self.clamp.min(2 * self.mss);
                 self.held_bytes = self.arrived_bytes + self.out_of_order.collapse();
+                self.joined_bytes = 0;
             }
         }
         was_full
@@ -265,6 +279,7 @@ impl ReceiveBuffer {
     pub(crate) fn on_read(&mut self, packets: u32, next: u64, now: Time, rtt: &ReceiverRtt) -> bool {
         let next_packet = u32::try_from(next / u64::from(self.mss)).unwrap_or(u32::MAX);
         let released = self.out_of_order.release(next_packet, packets);
+        self.held_bytes += std::mem::take(&mut self.joined_bytes);
         self.held_bytes -= std::mem::take(&mut self.arrived_bytes) + released.bytes;
         // The buffer is tuned after those that are read first; the others are read at the same time.
         let first = if self.host.offloads { released.first_packets } else { 1 };

@@ -13,8 +13,8 @@ use super::rtt::RttEstimator;
 use super::sack_list::{SackList, Urgency};
 use crate::Time;
 use crate::cc::EcnMode;
-use crate::net::packet::{Block, Ecn, Flags, Kind, Packet, Sacks, header_bytes, timestamp_ms};
-use crate::run::{Host, MAX_WINDOW_PACKETS};
+use crate::net::packet::{Block, Ecn, Flags, Kind, Packet, ReceiveWindow, Sacks, header_bytes, timestamp_ms};
+use crate::run::Host;
 
 /// SACKs sent at once before they are spaced out (Linux: `TCP_FASTRETRANS_THRESH`).
 const PROMPT_SACKS: u32 = 3;
@@ -132,9 +132,9 @@ pub struct Receiver {
     marks: u64,
     /// Number and payload of the last packet, if it arrived out of order.
     short_last: Option<(u32, u32)>,
-    /// Advertised window, and its number of full packets.
+    /// Advertised window, and as ACKs report it.
     window_bytes: u64,
-    window_packets: u32,
+    window: ReceiveWindow,
     /// Size up to which the window grows; with a buffer, the window is the buffer's.
     largest_window_bytes: u64,
     /// Unit in which ACKs report the window, a power of two. [RFC 7323, 2.3](https://www.rfc-editor.org/rfc/rfc7323#section-2.3)
@@ -187,7 +187,7 @@ impl Receiver {
             marks: 0,
             short_last: None,
             window_bytes,
-            window_packets: full_packets(window_bytes, setup.mss_bytes),
+            window: ReceiveWindow::of_bytes(window_bytes, setup.mss_bytes),
             largest_window_bytes,
             window_unit_bytes: 1 << window_scale(largest_window_bytes),
             reads: buffer.is_some() || setup.has_application,
@@ -353,7 +353,7 @@ impl Receiver {
                 syn_ack.permit_sack();
             }
         }
-        syn_ack.window_packets = self.window_packets;
+        syn_ack.window = self.window;
         if self.ecn.negotiated {
             syn_ack.flags = Flags::ECE;
         }
@@ -388,7 +388,10 @@ impl Receiver {
             rto: self.rtt.rto(),
             srtt: Time::from_us(u64::from(self.rtt.srtt_us().unwrap_or(0))),
             // Half the window; two if it is a single packet.
-            quick_acks: if self.window_packets < 2 { 2 } else { (self.window_packets / 2).min(QUICK_ACKS) },
+            quick_acks: match self.window.packets() {
+                ..2 => 2,
+                packets => (packets / 2).min(QUICK_ACKS),
+            },
         }
     }
 
@@ -411,7 +414,7 @@ impl Receiver {
     fn measure_window(&mut self, now: Time) {
         let last_packets =
             self.buffer.as_ref().map(|buffer| buffer.last_window_bytes().div_ceil(self.setup.mss_bytes));
-        self.data_rtt.on_window(self.next + 1, last_packets.unwrap_or(self.window_packets), now);
+        self.data_rtt.on_window(self.next + 1, last_packets.unwrap_or(self.window.packets()), now);
     }
 
     #[inline]
@@ -478,6 +481,9 @@ impl Receiver {
         if let Some(block) = self.out_of_order.take_from(self.next) {
             self.next = block.end;
             self.delivered_bytes += self.bytes_of(block);
+            if let Some(buffer) = &mut self.buffer {
+                buffer.join(packet.number, self.next);
+            }
             if self.short_last.is_some_and(|(number, _)| number < self.next) {
                 self.finish(now);
             }
@@ -509,7 +515,7 @@ impl Receiver {
         self.window_bytes = grown.min(self.largest_window_bytes);
         // Linux rounds the window up, so that none of it is scaled away.
         let reported_bytes = (self.window_bytes + self.window_unit_bytes - 1) & !(self.window_unit_bytes - 1);
-        self.window_packets = full_packets(reported_bytes, self.setup.mss_bytes);
+        self.window = ReceiveWindow::of_bytes(reported_bytes, self.setup.mss_bytes);
         self.delack.on_window_growth();
     }
 
@@ -711,7 +717,7 @@ impl Receiver {
         }
         let mut ack = Packet::new(Kind::Ack, self.setup.flow);
         ack.number = self.next;
-        ack.window_packets = self.window_packets;
+        ack.window = self.window;
         if self.setup.timestamps {
             ack.ts_val_ms = self.timestamp(now);
             ack.ts_echo_ms = self.ts_recent_ms;
@@ -731,12 +737,6 @@ impl Receiver {
         self.compressed_until = Time::NEVER;
         self.delack.on_ack_sent();
     }
-}
-
-/// Number of full packets in a window.
-fn full_packets(window_bytes: u64, mss_bytes: u32) -> u32 {
-    let packets = window_bytes / u64::from(mss_bytes);
-    u32::try_from(packets).map_or(MAX_WINDOW_PACKETS, |packets| packets.min(MAX_WINDOW_PACKETS))
 }
 
 mod reading;

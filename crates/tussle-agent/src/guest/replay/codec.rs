@@ -44,7 +44,7 @@ impl Origins {
 
     /// Encodes a packet from the peer.
     pub(super) fn encode(&self, packet: &Packet) -> anyhow::Result<Vec<u8>> {
-        let mut tcp = TcpHeader::new(PEER_PORT, HOST_PORT, self.peer, self.window(packet.window_packets));
+        let mut tcp = TcpHeader::new(PEER_PORT, HOST_PORT, self.peer, self.window(packet.window.packets()));
         tcp.ack = packet.kind != Kind::Syn;
         tcp.acknowledgment_number = self.host;
         tcp.ece = packet.flags.has(Flags::ECE);
@@ -55,7 +55,7 @@ impl Origins {
                 tcp.syn = true;
                 tcp.sequence_number = self.peer.wrapping_sub(1);
                 // The window of a SYN is never scaled.
-                let bytes = window_bytes(packet.window_packets).min(u64::from(MAX_UNSCALED));
+                let bytes = window_bytes(packet.window.packets()).min(u64::from(MAX_UNSCALED));
                 tcp.window_size = u16::try_from(bytes).expect("limited");
             }
             Kind::Data => {

@@ -8,7 +8,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use tussle_core::Time;
-use tussle_core::net::packet::{Flags, Kind, Packet, timestamp_ms};
+use tussle_core::net::packet::{Flags, Kind, Packet, ReceiveWindow, timestamp_ms};
 use tussle_core::script::Script;
 
 use super::codec::{HostPacket, Origins};
@@ -53,7 +53,7 @@ impl Peer {
         let syn = self.opening(Kind::Syn)?;
         self.wait(script.handshake())?;
         let mut syn_ack = Packet::new(Kind::SynAck, 0);
-        syn_ack.window_packets = script.window_packets;
+        syn_ack.window = ReceiveWindow::of_packets(script.window_packets);
         syn_ack.ts_val_ms = timestamp_ms(script.handshake());
         syn_ack.ts_echo_ms = syn.ts_val_ms;
         // The peer accepts ECN if it is requested.
@@ -65,7 +65,7 @@ impl Peer {
         if self.origins.shift > 0 {
             // The window of a SYN-ACK is not scaled; that of this ACK is.
             let mut update = Packet::new(Kind::Ack, 0);
-            update.window_packets = script.window_packets;
+            update.window = ReceiveWindow::of_packets(script.window_packets);
             update.ts_val_ms = syn_ack.ts_val_ms;
             update.ts_echo_ms = ack.ts_val_ms;
             self.send(&update)?;
@@ -78,7 +78,7 @@ impl Peer {
         self.wait(Time::ZERO)?;
         let mut syn = Packet::new(Kind::Syn, 0);
         syn.ts_val_ms = timestamp_ms(Time::ZERO);
-        syn.window_packets = script.window_packets;
+        syn.window = ReceiveWindow::of_packets(script.window_packets);
         if script.ecn {
             syn.flags = Flags::ECE.with(Flags::CWR);
         }
@@ -86,7 +86,7 @@ impl Peer {
         self.opening(Kind::SynAck)?;
         self.wait(script.handshake())?;
         let mut ack = Packet::new(Kind::Ack, 0);
-        ack.window_packets = script.window_packets;
+        ack.window = ReceiveWindow::of_packets(script.window_packets);
         ack.ts_val_ms = timestamp_ms(script.handshake());
         ack.ts_echo_ms = self.echo_ms();
         self.send(&ack)

@@ -1,8 +1,8 @@
 //! What a receiver holds, what its application reads, and the windows that follow from it.
 
-use super::{LargestWindow, Receiver, ReceiverSetup, full_packets};
+use super::{LargestWindow, Receiver, ReceiverSetup};
 use crate::Time;
-use crate::net::packet::Packet;
+use crate::net::packet::{Packet, ReceiveWindow};
 use crate::tcp::out_of_order::Memory;
 use crate::tcp::outbox::Outbox;
 use crate::tcp::receive_buffer::{ReceiveBuffer, ReceiveBufferSetup};
@@ -63,7 +63,7 @@ impl Receiver {
         if selected.is_scarce {
             self.delack.on_scarce_buffer();
         }
-        self.window_packets = full_packets(selected.window_bytes.into(), self.setup.mss_bytes);
+        self.window = ReceiveWindow::of_bytes(selected.window_bytes.into(), self.setup.mss_bytes);
     }
 }
 

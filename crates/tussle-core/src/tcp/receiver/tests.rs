@@ -96,7 +96,7 @@ fn the_window_grows_by_two_for_each_packet_and_every_one_is_acknowledged() {
     let mut fixture = Fixture::new(EcnMode::Off);
     fixture.receiver.largest_window_bytes = 123_455;
     let acks: Vec<_> = (0..44).flat_map(|number| fixture.data(number, 200.0 + f64::from(number))).collect();
-    let windows: Vec<_> = acks.iter().map(|ack| ack.window_packets).collect();
+    let windows: Vec<_> = acks.iter().map(|ack| ack.window.packets()).collect();
     assert_eq!(windows[..4], [47, 49, 51, 53]);
     assert_eq!(windows[18..21], [83, 85, 85]);
     assert_eq!(acknowledged(&acks)[34..], [35, 36, 38, 40, 42, 44]);

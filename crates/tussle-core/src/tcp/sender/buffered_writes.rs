@@ -18,7 +18,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn check_buffer(&mut self, out: &mut Outbox) {
         if let Some(pushes) = &mut self.pushes {
-            pushes.on_window(self.offered_packets);
+            pushes.on_window(self.offered.packets());
         }
         self.note_full_buffer();
         self.check_space();
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::Time;
     use crate::cc::Entry;
-    use crate::net::packet::{Kind, Packet};
+    use crate::net::packet::{Kind, Packet, ReceiveWindow};
     use crate::run::{Host, Qdisc, SocketBuffer};
     use crate::tcp::LimitedTimes;
     use crate::tcp::sender::{Setup, tests_setup};
@@ -200,7 +200,7 @@ mod tests {
     fn established(host: Host) -> (Sender, Outbox) {
         let (mut sender, mut out) = opening(host, None);
         sender.on_packet(
-            &Packet { window_packets: 5000, ..Packet::new(Kind::SynAck, 0) },
+            &Packet { window: ReceiveWindow::of_packets(5000), ..Packet::new(Kind::SynAck, 0) },
             Time::from_ms(100),
             &mut out,
         );
@@ -209,7 +209,7 @@ mod tests {
     }
 
     fn acknowledge(sender: &mut Sender, number: u32, at_ms: u64, out: &mut Outbox) -> usize {
-        let ack = Packet { number, window_packets: 5000, ..Packet::new(Kind::Ack, 0) };
+        let ack = Packet { number, window: ReceiveWindow::of_packets(5000), ..Packet::new(Kind::Ack, 0) };
         sender.on_packet(&ack, Time::from_ms(at_ms), out);
         std::mem::take(&mut out.packets).len()
     }

@@ -140,7 +140,7 @@ impl Sender {
 
     fn note_receive_window(&mut self) {
         if let Some(offload) = &mut self.offload {
-            offload.largest_window = offload.largest_window.max(self.offered_packets);
+            offload.largest_window = offload.largest_window.max(self.offered.packets());
         }
     }
 
@@ -204,7 +204,7 @@ impl Sender {
         let room = window.min(receiver);
         let is_last = flow.nxt + buffered == self.application.written;
         let is_sendable = room >= longest || (!is_last && room >= buffered);
-        let usable = self.offered_packets.min(self.control.cwnd);
+        let usable = self.offered.packets().min(self.control.cwnd);
         if is_sendable || u64::from(room) * u64::from(WINDOW_PARTS) >= u64::from(usable) {
             return None;
         }

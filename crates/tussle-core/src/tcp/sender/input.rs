@@ -371,18 +371,18 @@ impl Sender {
     /// previous ACK, or this end is closed.
     fn is_slow_path(&self, packet: &Packet) -> bool {
         let is_plain = packet.sacks.is_empty() && !packet.flags.has(Flags::ECE);
-        let is_same_window = packet.window_packets == self.offered_packets && !self.awaits_first_ack;
+        let is_same_window = packet.window == self.offered && !self.awaits_first_ack;
         !(is_plain && is_same_window) || self.is_shut()
     }
 
     /// Updates the receive window from an ACK that no later one has overtaken; whether it became larger.
     /// [RFC 9293, 3.10.7.4](https://www.rfc-editor.org/rfc/rfc9293#section-3.10.7.4)
     fn update_receive_window(&mut self, packet: &Packet) -> bool {
-        self.window_end = self.window_end.max(packet.number.saturating_add(packet.window_packets));
-        let is_larger = packet.window_packets > self.offered_packets || self.awaits_first_ack;
+        self.window_end = self.window_end.max(packet.number.saturating_add(packet.window.packets()));
+        let is_larger = packet.window > self.offered || self.awaits_first_ack;
         self.awaits_first_ack = false;
         if packet.number > self.flow.una || is_larger {
-            self.offered_packets = packet.window_packets;
+            self.offered = packet.window;
         }
         is_larger
     }

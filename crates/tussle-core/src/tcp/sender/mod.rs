@@ -37,7 +37,7 @@ use super::undo::Undo;
 use super::written_ahead::WrittenAhead;
 use crate::Time;
 use crate::cc::{CongestionControl, Control, EcnMode, Needs};
-use crate::net::packet::{Flags, Kind, Packet, header_bytes, timestamp_ms};
+use crate::net::packet::{Flags, Kind, Packet, ReceiveWindow, header_bytes, timestamp_ms};
 use crate::run::{Host, Qdisc, Timestamps};
 
 /// Settings of a sender.
@@ -169,7 +169,7 @@ pub struct Sender {
     /// First packet above the receive window.
     window_end: u32,
     /// Last window that the receiver advertised. (RFC 9293: `SND.WND`.)
-    offered_packets: u32,
+    offered: ReceiveWindow,
     /// Whether no ACK has followed the SYN-ACK. The first one updates the window in any case, because its sequence number is
     /// larger. [RFC 9293, 3.10.7.4](https://www.rfc-editor.org/rfc/rfc9293#section-3.10.7.4)
     awaits_first_ack: bool,
@@ -269,7 +269,7 @@ impl Sender {
             frto: false,
             unanswered_timeouts: 0,
             window_end: INITIAL_WINDOW_PACKETS,
-            offered_packets: INITIAL_WINDOW_PACKETS,
+            offered: ReceiveWindow::of_packets(INITIAL_WINDOW_PACKETS),
             awaits_first_ack: true,
             send_buffer: setup.host.wmem.map(|sizes| {
                 let windows = if needs.larger_send_buffer { 3 } else { 2 };
@@ -407,7 +407,7 @@ impl Sender {
         self.connection = Connection::Established;
         self.ecn.negotiated = self.setup.ecn > EcnMode::Off && syn_ack.flags.has(Flags::ECE);
         self.flow.ecn = self.ecn.negotiated;
-        (self.window_end, self.offered_packets) = (syn_ack.window_packets, syn_ack.window_packets);
+        (self.window_end, self.offered) = (syn_ack.window.packets(), syn_ack.window);
         // RFC 5681, 3.1: after the loss of more than one SYN the window is one packet.
         self.control.cwnd = if retries > 1 { 1 } else { self.flow.initial_cwnd };
         if let Some(ssthresh) = self.setup.host.initial_ssthresh {
@@ -432,7 +432,7 @@ impl Sender {
         }
         self.emit(ack, now, out);
         if let Some(pushes) = &mut self.pushes {
-            pushes.on_window(self.offered_packets);
+            pushes.on_window(self.offered.packets());
         }
         if self.offload.is_some() && self.send_buffer.is_none() {
             self.push_written(0, out);
@@ -537,7 +537,7 @@ impl Sender {
         self.application.written = self.application.written.saturating_add(packets);
         if let Some(pushes) = &mut self.pushes {
             if self.connection == Connection::Established {
-                pushes.on_window(self.offered_packets);
+                pushes.on_window(self.offered.packets());
             }
             pushes.write(self.application.written, self.flow.una);
         }
