@@ -95,8 +95,8 @@ impl OutOfOrder {
         }
     }
 
-    /// Buffers before `next` that join the one before them now that packet `filling` has filled the hole, and that release
-    /// their metadata.
+    /// Number of buffers before `next` that join the one before them, and release their metadata, when packet `filling` fills
+    /// the hole.
     pub(super) fn joining(&self, filling: u32, next: u32) -> u32 {
         let (mut joining, mut parts) = (0, self.parts(filling));
         for joined in self.buffers.iter().take_while(|joined| joined.start < next) {

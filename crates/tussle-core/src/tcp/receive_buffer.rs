@@ -413,6 +413,28 @@ mod tests {
         assert_eq!(buffer(SHIPPED, None).provided_bytes, 2984);
     }
 
+    /// Packets 1 to 3 wait and take the metadata of one, and packet 5 has its own. Packet 0 fills the first hole: the metadata of
+    /// packets 1 to 3 are released before the application reads, and their payload after that. Packet 5 remains.
+    #[test]
+    fn packets_that_waited_release_their_metadata_when_the_hole_is_filled() {
+        let mut buffer = ReceiveBuffer::new(ReceiveBufferSetup {
+            host: Host { offloads: true, ..Host::default() },
+            sizes: SHIPPED,
+            mss_bytes: 1448,
+            fixed_window_bytes: None,
+        });
+        for number in [1, 2, 3, 5] {
+            let memory = buffer.memory_out_of_order(number);
+            buffer.hold_out_of_order(number, memory);
+        }
+        buffer.hold(Memory::Own);
+        assert_eq!(buffer.held_bytes, 5 * 1448 + 3 * 1280);
+        buffer.join(0, 4);
+        assert_eq!(buffer.held_bytes, 5 * 1448 + 2 * 1280);
+        buffer.on_read(4, 4 * MSS, Time::from_ms(100), &rtt_of_50_ms());
+        assert_eq!(buffer.held_bytes, 1448 + 1280);
+    }
+
     /// In the first round trip 40 packets are read, 57 920 bytes instead of 14 480. The next window is to hold twice as much
     /// and 16 packets, 139 008 bytes, and six times that because the rate rose by a factor of four: 973 056 bytes, 672 packets
     /// of 2984 bytes.

@@ -410,3 +410,27 @@ fn lowest(so_far: Option<u32>, number: u32) -> u32 {
 fn span(so_far: Option<(u64, u64)>, sent_us: u64) -> (u64, u64) {
     (so_far.map_or(sent_us, |(first, _)| first), sent_us)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Entry;
+    use crate::net::packet::{Kind, ReceiveWindow};
+    use crate::run::Host;
+    use crate::tcp::sender::tests_setup;
+
+    /// 65 280 and 65 408 bytes are 45 packets and less than another.
+    #[test]
+    fn header_prediction_fails_for_a_window_that_changed_by_less_than_a_packet() {
+        let entry = Entry::find("reno").unwrap();
+        let parameters = entry.parameters(&std::collections::BTreeMap::new()).unwrap();
+        let mut sender = Sender::new(tests_setup(Host::default()), (entry.build)(&parameters, 0));
+        let [ack, larger] = [65_280, 65_408].map(|bytes| Packet {
+            window: ReceiveWindow::of_bytes(bytes, 1448),
+            ..Packet::new(Kind::Ack, 0)
+        });
+        assert_eq!([ack, larger].map(|packet| packet.window.packets()), [45, 45]);
+        sender.update_receive_window(&ack);
+        assert_eq!([ack, larger].map(|packet| sender.is_slow_path(&packet)), [false, true]);
+    }
+}
