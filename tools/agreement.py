@@ -79,6 +79,7 @@ def measured(agreement: Agreement, about: About, place: str) -> str:
             f"On {about.date}, by `{about.command}`: {agreement.cells.height} cells. Simulator "
             f"{engine['version']}, build `{engine['build']}`; Linux {kernel['release']}, {kernel['hz']} "
             "ticks a second. "
+            f"In {agreement.same_cells} cells every run delivers and retransmits the same on both. "
             f"[differences.csv](../{place}/differences.csv) holds every difference. `make agreement` also "
             "writes HTML pages with every cell, and with windows and queues of both engines, into `results`.",
             "",

@@ -89,6 +89,7 @@ def test_agree_prints_a_document_with_every_bound(in_folder, monkeypatch):
     [agreed] = AgreementDocument.model_validate_json(answer.out).agreements
     assert (answer.status, agreed.simulator, agreed.linux, agreed.settings) == (0, "simulator", "Linux", {})
     assert {each.holds for each in agreed.bounds} == {"yes"}
+    assert agreed.cells == agreed.same_cells > 0
     assert (agreed.outside, agreed.is_broken, Path(agreed.page).is_file()) == ([], False, True)
     assert f"pages: {agreed.page}" in answer.problems
 

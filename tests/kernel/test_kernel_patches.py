@@ -81,6 +81,7 @@ def test_each_patch_has_edits_and_the_digest_of_its_file():
         "process_id",
         "sndbuf",
         "thread_pointer",
+        "timers",
         "xstate",
     ]
     for patch in patches():

@@ -31,6 +31,17 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "hosts": {"initial_cwnd": 30},
         "flows": [{"algorithm": "westwood"}],
     },
+    # Delayed SACKs of two hosts within a tenth of a millisecond.
+    "two-hosts-delay-sacks": {
+        "duration": "4 s",
+        "path": {"rate": "641 Mbit/s", "rtt": "1.44 ms", "loss": "0.01 %", "queue": {"limit": "2.63 bdp"}},
+        "flows": [{"algorithm": "dctcp"}, {"algorithm": "dctcp", "start": "0.1 s"}],
+    },
+    "two-hosts-delay-sacks-often": {
+        "duration": "4 s",
+        "path": {"rate": "255 Mbit/s", "rtt": "1.11 ms", "loss": "1 %", "queue": {"limit": "1.6 bdp"}},
+        "flows": [{"algorithm": "vegas"}, {"algorithm": "vegas", "start": "0.1 s"}],
+    },
     # The receiver's window grows with packets that are smaller than their metadata.
     "short-segments": {
         "path": {"rate": "5 Mbit/s", "rtt": "150 ms"},

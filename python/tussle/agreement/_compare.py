@@ -37,7 +37,7 @@ class Agreement:
     """Results by the name of the arrangement of flows."""
     cells: pl.DataFrame
     """One row a cell: `arrangement, point, algorithm, rate, rtt, buffer, loss, window_distance,
-    own_distance`."""
+    own_distance, is_same`."""
     differences: pl.DataFrame
     """One row a cell and quantity: the columns of `cells`, then `quantity, tested, reference,
     reference_spread, difference, low, high, runs`."""
@@ -46,6 +46,11 @@ class Agreement:
     def verdicts(self) -> list[Verdict]:
         """The verdict on each bound."""
         return assess(self.differences)
+
+    @property
+    def same_cells(self) -> int:
+        """The number of cells in which every run delivers and retransmits the same on both engines."""
+        return int(self.cells["is_same"].sum())
 
     @property
     def is_broken(self) -> bool:

@@ -19,10 +19,10 @@ _OF_CELL = ("path.rate", "path.rtt", "path.queue.limit", "path.loss")
 
 
 def cells(pairs: Mapping[str, tuple[Tables, Tables]]) -> pl.DataFrame:
-    """Return one row a cell: its settings, and the distance of its windows.
+    """Return one row a cell: its settings, the distance of its windows, and whether its runs are the same.
 
-    Columns: `arrangement, point, algorithm, rate, rtt, buffer, loss, window_distance, own_distance`. `pairs`
-    are the tables of the tested engine and of the reference, by the name of the arrangement.
+    Columns: `arrangement, point, algorithm, rate, rtt, buffer, loss, window_distance, own_distance, is_same`.
+    `pairs` are the tables of the tested engine and of the reference, by the name of the arrangement.
     """
     frames = []
     for arrangement, (tested, reference) in sorted(pairs.items()):
@@ -31,8 +31,22 @@ def cells(pairs: Mapping[str, tuple[Tables, Tables]]) -> pl.DataFrame:
         named = chosen.rename({"path.queue.limit": "path.buffer"}).unique("point", maintain_order=True)
         named.columns = [column.removeprefix("path.") for column in named.columns]
         distant = named.join(distances(tested, reference), on="point", how="left")
-        frames.append(distant.select(pl.lit(arrangement).alias("arrangement"), pl.all()))
+        known = distant.join(_same_runs(tested, reference), on="point", how="left")
+        frames.append(known.select(pl.lit(arrangement).alias("arrangement"), pl.all()))
     return pl.concat(frames)
+
+
+def _same_runs(tested: Tables, reference: Tables) -> pl.DataFrame:
+    """Return `point` and `is_same`: whether each flow of each run delivers and retransmits the same."""
+    of_flow = ["point", "repetition", "flow"]
+    counts = ["delivered_bytes", "retransmitted_packets"]
+    sides = [
+        tables.flows.join(tables.runs, on="run").select(of_flow + counts).collect()
+        for tables in (tested, reference)
+    ]
+    both = sides[0].join(sides[1], on=of_flow, suffix=_OF_REFERENCE)
+    same = pl.all_horizontal(*(pl.col(name) == pl.col(name + _OF_REFERENCE) for name in counts))
+    return both.group_by("point").agg(is_same=same.all())
 
 
 def differences(pairs: Mapping[str, tuple[Tables, Tables]]) -> pl.DataFrame:

@@ -94,6 +94,7 @@ def _index(agreement: Agreement, about: About) -> str:
         outside=agreement.outside.to_dicts(),
         quantities=QUANTITIES,
         cells=agreement.cells.height,
+        same_cells=agreement.same_cells,
         runs=_runs(agreement),
         provenance=_provenance(agreement),
     )

@@ -219,6 +219,10 @@ class Agreed(BaseModel):
     """The file of the page."""
     is_broken: bool
     """Whether a bound is exceeded by more than randomness explains."""
+    cells: int
+    """The number of cells."""
+    same_cells: int
+    """The number of cells in which every run delivers and retransmits the same."""
     bounds: list[BoundOf]
     """Every bound."""
     outside: list[dict[str, Any]]
@@ -303,6 +307,8 @@ def agreed(agreement: Agreement, called: tuple[str, str], settings: Mapping[str,
         settings=dict(settings),
         page=page,
         is_broken=agreement.is_broken,
+        cells=agreement.cells.height,
+        same_cells=agreement.same_cells,
         bounds=[
             BoundOf(
                 difference=each.bound.words,

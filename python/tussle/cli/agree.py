@@ -279,7 +279,9 @@ def _show(agreement: "Agreement", called: tuple[str, str]) -> None:
         means = (number(row[key]) for key in ("tested", "reference", "reference_spread"))
         words = (*where, *means, signed(row["quantity"], row["difference"]))
         cells.append([Cell(each) for each in words])
-    found = [Grid(title, headings, bounds)]
+    of_all = f"{agreement.same_cells} of {agreement.cells.height} cells"
+    same = f"In {of_all} every run delivers and retransmits the same."
+    found = [Grid(title, headings, bounds, same)]
     if cells:
         found.append(Grid("Cells outside the bounds", names, cells, keys=len(keys)))
     show_grids(found)

@@ -9,6 +9,8 @@ use tussle_core::run::receive_window::{path_bytes, queue_bytes, receive_window_b
 
 /// Part of the receive buffer for unread data and their metadata, in addition to the window.
 const UNREAD_BYTES: u64 = 4 << 20;
+/// Memory of a packet that waits for a hole: a full packet and its metadata.
+const OUT_OF_ORDER_BYTES: u64 = 2560;
 /// Largest buffer of a socket.
 const MAX_BUFFER_BYTES: u64 = i32::MAX as u64 - 1;
 
@@ -29,7 +31,8 @@ pub(crate) enum ReceiveBuffer {
     OfKernel,
     /// The application chose the buffer.
     Fixed { buffer_bytes: u64 },
-    /// A window, and a buffer that is larger than the window needs. Linux offers half of the buffer as window.
+    /// A window, and a buffer that is larger than the window needs. Linux offers half of the buffer as window, and lets the
+    /// window grow as far as the packets in the buffer leave room for it.
     Ample { window_bytes: u64, buffer_bytes: u64 },
 }
 
@@ -38,7 +41,8 @@ pub(crate) fn receive_buffer(run: &Run, flow: &FlowSpec) -> ReceiveBuffer {
     match (run.ends(flow).receiver.rmem, flow.receive_window_bytes) {
         (None, _) => {
             let window_bytes = receive_window_bytes(flow, path(run, flow));
-            let buffer_bytes = (2 * window_bytes + UNREAD_BYTES).min(MAX_BUFFER_BYTES);
+            let waiting_bytes = window_bytes / u64::from(flow.mss_bytes) * OUT_OF_ORDER_BYTES;
+            let buffer_bytes = (2 * window_bytes + waiting_bytes + UNREAD_BYTES).min(MAX_BUFFER_BYTES);
             ReceiveBuffer::Ample { window_bytes, buffer_bytes }
         }
         (Some(_), Some(window_bytes)) => {
@@ -92,11 +96,11 @@ mod tests {
         .unwrap()
     }
 
-    /// The path holds 12.5 MB and each of two queues 1 MB, so the window is 29 MB.
+    /// The path holds 12.5 MB and each of two queues 1 MB, so the window is 29 MB, of 20 027 packets.
     #[test]
-    fn a_receive_buffer_holds_twice_the_window_and_unread_data() {
+    fn a_receive_buffer_holds_twice_the_window_its_packets_out_of_order_and_unread_data() {
         let run = run(1_000_000_000, &serde_json::json!({"kind": "fifo", "limit_bytes": 1_000_000}));
-        let buffer_bytes = 58_000_000 + (4 << 20);
+        let buffer_bytes = 58_000_000 + 20_027 * 2560 + (4 << 20);
         let expected = ReceiveBuffer::Ample { window_bytes: 29_000_000, buffer_bytes };
         assert_eq!(receive_buffer(&run, &run.flows[0]), expected);
         // 14.5 MB of the path and 2 MB of queues are 11 000 packets of 1500 bytes, of 5 kB of memory each.

@@ -73,6 +73,11 @@ impl DelayedAck {
         if self.expires > now { self.expires } else { Time::NEVER }
     }
 
+    /// Whether the timer expires at `now`, whether an ACK is delayed or not.
+    pub(crate) fn expires_at(&self, now: Time) -> bool {
+        self.expires == now
+    }
+
     /// Processes the end of the handshake, from which the first gap is counted.
     pub(crate) fn on_established(&mut self, now: Time) {
         self.last_data = self.ticks.at(now);

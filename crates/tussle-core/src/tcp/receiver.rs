@@ -372,7 +372,9 @@ impl Receiver {
             if repeated && !self.setup.timestamps {
                 self.rtt.on_unknown_handshake();
             } else {
-                let rtt_us = u32::try_from(now.since(since).us()).unwrap_or(u32::MAX);
+                // Both times in whole microseconds, as Linux keeps them: their difference may be one
+                // more than that of the exact times.
+                let rtt_us = u32::try_from(now.us() - since.us()).unwrap_or(u32::MAX);
                 self.rtt.update(rtt_us, 0, 0);
             }
             self.connection = Connection::Established;
@@ -590,13 +592,13 @@ impl Receiver {
         }
         let held_back = self.compressed > 0;
         let urgency = if held_back { self.sack_list.urgency(packet.number) } else { Urgency::None };
-        if urgency == Urgency::ReportBefore {
+        if urgency == Urgency::ReportExtended {
+            self.sack_list.extend(packet.number);
+        }
+        if urgency != Urgency::None {
             self.send_ack(now, out);
         }
         self.sack_list.add(packet.number);
-        if urgency == Urgency::ReportAfter {
-            self.send_ack(now, out);
-        }
         AckSent(urgency != Urgency::None)
     }
 
@@ -692,8 +694,9 @@ impl Receiver {
             self.delack.on_timer(self.path());
             self.send_ack(now, out);
         } else if self.compressed_until <= now {
-            // Linux does not read its clock again for the timestamp of such an ACK.
-            self.send_ack(self.compressed_at, out);
+            // Linux reads its clock again for the timestamp of such an ACK only where the timer of delayed ACKs ends the delay.
+            let stamped = if self.delack.expires_at(now) { now } else { self.compressed_at };
+            self.send_ack(stamped, out);
         }
     }
 

@@ -15,8 +15,9 @@ pub(crate) enum Urgency {
     None,
     /// Send the delayed ACK first, without the current packet.
     ReportBefore,
-    /// Send the delayed ACK with the current packet.
-    ReportAfter,
+    /// Send the delayed ACK when the current packet has extended its range, before that range moves to the front. The ACK
+    /// leaves the packet out if the range is behind those that an option carries.
+    ReportExtended,
 }
 
 /// Latest ranges, the most recently changed one first.
@@ -30,9 +31,16 @@ impl SackList {
     /// Urgency of a delayed ACK when packet `number` arrives out of order.
     pub(crate) fn urgency(&self, number: u32) -> Urgency {
         match self.touching(number) {
-            Some(place) if place >= EXPECTED => Urgency::ReportAfter,
+            Some(place) if place >= EXPECTED => Urgency::ReportExtended,
             None if self.count >= EXPECTED => Urgency::ReportBefore,
             _ => Urgency::None,
+        }
+    }
+
+    /// Extends the range that packet `number` touches, in its place.
+    pub(crate) fn extend(&mut self, number: u32) {
+        if let Some(place) = self.touching(number) {
+            self.blocks[place] = union(self.blocks[place], Block { start: number, end: number + 1 });
         }
     }
 
@@ -119,6 +127,20 @@ mod tests {
     fn the_range_that_grew_last_comes_first() {
         let list = list_of(&[2, 5, 8, 3]);
         assert_eq!(ranges(&list), [(2, 4), (8, 9), (5, 6)]);
+    }
+
+    /// With timestamps an option has three ranges, so that a report before the fourth range moves lacks it.
+    #[test]
+    fn a_range_is_extended_in_its_place_and_moves_to_the_front_afterwards() {
+        let mut list = list_of(&[2, 5, 8, 11]);
+        assert_eq!(
+            (list.urgency(3), list.urgency(12), list.urgency(14)),
+            (Urgency::ReportExtended, Urgency::None, Urgency::ReportBefore)
+        );
+        list.extend(3);
+        assert_eq!(ranges(&list), [(11, 12), (8, 9), (5, 6), (2, 4)]);
+        list.add(3);
+        assert_eq!(ranges(&list), [(2, 4), (11, 12), (8, 9), (5, 6)]);
     }
 
     #[test]

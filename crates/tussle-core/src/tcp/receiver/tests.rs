@@ -89,6 +89,16 @@ fn the_handshake_is_timed_from_its_first_answer() {
     assert_eq!(fixture.packet(syn, 2650.0), [], "a duplicate that later packets have overtaken");
 }
 
+/// From 100.9 µs to 300.3 µs are 199.4 µs, and 300 - 100 = 200 in whole microseconds.
+#[test]
+fn the_handshake_is_timed_between_two_times_in_whole_microseconds() {
+    let mut receiver = Receiver::new(setup(EcnMode::Off));
+    let mut out = Outbox::default();
+    receiver.on_packet(&Packet::new(Kind::Syn, 0), Time::from_ns(100_900), &mut out);
+    receiver.on_packet(&Packet::new(Kind::Ack, 0), Time::from_ns(300_300), &mut out);
+    assert_eq!(receiver.path().srtt, Time::from_us(200));
+}
+
 /// From 65 535 bytes, 45 packets, by two for each packet, to 65 535 + 20 × 2896 = 123 455 bytes, 85
 /// packets. The sixteen quick ACKs are left over: growing does not use them up.
 #[test]
@@ -146,6 +156,22 @@ fn many_sacks_are_spaced_by_a_millisecond() {
     let (at, acks) = fixture.wait();
     assert_eq!(at, Time::from_us(241_100));
     assert_eq!(blocks(&acks[0]), [(17, 30)]);
+}
+
+/// Four ranges, of which an option with timestamps carries three, and a SACK that waits, of packet 27. Packet 19 extends the
+/// fourth range: the SACK leaves at once, and without packet 19, which the next one reports first.
+#[test]
+fn a_waiting_sack_leaves_before_an_old_range_that_grew_has_moved_to_the_front() {
+    let mut fixture = Fixture::settled();
+    for number in [18, 21, 24, 26] {
+        fixture.data(number, 240.0);
+    }
+    assert_eq!(fixture.data(27, 240.0), []);
+    let acks = fixture.data(19, 240.0);
+    assert_eq!(acks.len(), 1);
+    assert_eq!(blocks(&acks[0]), [(26, 28), (24, 25), (21, 22)]);
+    assert_eq!(fixture.data(20, 240.0), []);
+    assert_eq!(blocks(&fixture.wait().1[0]), [(18, 22), (26, 28), (24, 25)]);
 }
 
 #[test]
@@ -208,6 +234,21 @@ fn a_delayed_sack_carries_the_time_at_which_its_packet_arrived() {
     assert!(fixture.data(20, 300.6).is_empty());
     let (at, acks) = fixture.wait();
     assert_eq!((at, acks[0].ts_val_ms), (Time::from_us(301_700), timestamp_ms(Time::from_ms(300))));
+}
+
+/// Packet 16 sets the timer of delayed ACKs to 292 ms, and it stays in the wheel when packet 17 is acknowledged at once. The
+/// fourth SACK would wait from 291.5 ms to 292.6 ms; that timer lets it leave earlier, with its own time.
+#[test]
+fn a_sack_that_the_timer_of_delayed_acks_lets_leave_carries_the_time_of_the_timer() {
+    let mut fixture = Fixture::settled();
+    assert_eq!(fixture.data(16, 240.0), []);
+    assert_eq!(fixture.data(17, 241.0).len(), 1);
+    for number in 19..22 {
+        assert_eq!(fixture.data(number, 291.0).len(), 1);
+    }
+    assert_eq!(fixture.data(22, 291.5), []);
+    let (at, acks) = fixture.wait();
+    assert_eq!((at, acks[0].ts_val_ms), (Time::from_ms(292), timestamp_ms(Time::from_ms(292))));
 }
 
 /// RFC 7323, 4.3: with packets 16 and 17 acknowledged together, the timestamp of 16 is echoed.
