@@ -31,6 +31,12 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "hosts": {"initial_cwnd": 30},
         "flows": [{"algorithm": "westwood"}],
     },
+    # A sender with offloads that waits for the next ACK, which is a millisecond away.
+    "offloads-wait-for-an-ack": {
+        "path": {"rate": "21.1 Mbit/s", "rtt": "8.21 ms", "loss": "0.01 %", "queue": {"limit": "0.254 bdp"}},
+        "hosts": {"profile": "linux-6.1", "timestamps": "synchronised"},
+        "flows": [{"algorithm": "lp"}],
+    },
     # Delayed SACKs of two hosts within a tenth of a millisecond.
     "two-hosts-delay-sacks": {
         "duration": "4 s",

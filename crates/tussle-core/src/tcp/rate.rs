@@ -42,6 +42,7 @@ impl RateEstimator {
         }
         let sent = Sent {
             at_us,
+            rest_ns: u16::try_from(departure.ns() % 1000).expect("a rest below 1000"),
             since_delivery_us: age_us(flow.delivered_at_us, at_us),
             since_flight_start_us: age_us(self.flight_start_us, at_us),
             delivered: flow.delivered,
@@ -160,6 +161,14 @@ mod tests {
         flow.delivered = 11;
         rate.sample(11, &mut flow);
         assert_eq!((flow.limit, send(&mut rate, &mut flow)), (Limit::Network, Limit::Network));
+    }
+
+    #[test]
+    fn the_record_of_a_packet_has_its_time_in_microseconds_and_in_nanoseconds() {
+        let mut flow = Flow::new(250, 1448);
+        let departure = Time::from_ns(4_531_353_992);
+        let sent = RateEstimator::default().on_send(&mut flow, departure);
+        assert_eq!((sent.at_us, sent.at()), (4_531_353, departure));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use super::flow::{Flow, Limit, Lost};
 use super::ranges::Ranges;
+use crate::Time;
 use crate::net::packet::Block;
 use crate::util::ring_buffer::RingBuffer;
 
@@ -26,6 +27,8 @@ pub(crate) struct Sent {
     pub(crate) lost: u32,
     /// Packets in flight at the transmission, including this one.
     pub(crate) in_flight: u32,
+    /// Nanoseconds of the time of the last transmission beyond its µs.
+    pub(crate) rest_ns: u16,
     pub(super) tags: u8,
 }
 
@@ -40,6 +43,11 @@ const DETECTED: u8 = 32;
 const BEGINS_BURST: u8 = 64;
 
 impl Sent {
+    /// Time of the last transmission.
+    pub(crate) fn at(self) -> Time {
+        Time::from_ns(self.at_us * 1000 + u64::from(self.rest_ns))
+    }
+
     fn has(self, tag: u8) -> bool {
         self.tags & tag != 0
     }

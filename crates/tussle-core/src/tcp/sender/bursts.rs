@@ -224,7 +224,7 @@ impl Sender {
     fn is_next_ack_far(&self) -> bool {
         let flow = &self.flow;
         let srtt = Time::from_ns(u64::from(flow.rtt.srtt_8us()) * 125);
-        let expected = Time::from_us(self.board.get(flow.una).at_us) + srtt;
+        let expected = self.board.get(flow.una).at() + srtt;
         expected.since(flow.now) > MAX_DEFERRAL.min(Time::from_ns(srtt.ns() / 2))
     }
 
