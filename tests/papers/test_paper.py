@@ -144,20 +144,18 @@ def test_a_part_that_sweeps_a_setting_of_the_studys_hosts_keeps_its_values(part:
     assert len({run.axes[swept] for run in then.runs()}) >= 3
 
 
-def test_without_time_for_a_packet_flows_of_the_lan_lock_in_phase_and_with_some_they_share(
-    tussle_, tmp_path: Path
-):
-    """Reno, Hybla and YeAH share fairly with one another in print."""
-    part = ("--part", "noise", "--quick", "--algorithms", "reno,hybla,yeah", "--study-hosts", "-o", "lan")
-    assert tussle_("paper", "lan-pairs", *part).status == 0
-    data = Dataset.open(tmp_path / "lan" / "sim-study-hosts" / "noise")
+def test_without_time_for_a_packet_flows_of_the_lan_lock_in_phase_and_with_some_they_share(tmp_path: Path):
+    """Reno, Hybla and YeAH share fairly with one another in print. Single runs of 20 s lock by chance."""
+    setting = Setting("quick", ("reno", "hybla", "yeah"), study_hosts=True)
+    scenario = planned(Study.load("lan-pairs"), "noise", setting).with_settings({"repetitions": 5})
+    data = sweep(scenario, tmp_path / "noise", SweepSettings())
     goodput = pl.col("goodput_bit_per_s")
     less = data.flows.collect().group_by("run").agg(less=goodput.min() / goodput.sum())
     unlike = data.runs.collect().filter(pl.col("flows.0.algorithm") != pl.col("flows.1.algorithm"))
     by_noise = unlike.join(less, on="run").group_by("hosts.noise").agg(pl.col("less").mean())
     share = dict(by_noise.iter_rows())
     assert share["uniform(0 us, 0 us)"] < 0.2
-    assert all(share[f"uniform(0 us, {most} us)"] > 0.3 for most in (10, 30, 100, 300))
+    assert all(share[f"uniform(0 us, {most} us)"] > 0.35 for most in (10, 30, 100, 300))
 
 
 def test_parts_that_an_engine_lacks_are_left_out_with_a_reason_and_refused_when_they_are_named(
