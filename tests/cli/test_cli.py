@@ -236,6 +236,16 @@ def test_identical_repetitions_are_reported(tussle_, quick: Path, options, note:
     assert note in tussle_("run", quick, "--workers", 1, *options).problems
 
 
+def test_a_steady_interval_of_few_round_trips_is_reported(tussle_, tmp_path: Path):
+    """A flow that joins at 2.9 of 3 s leaves two thirds of 0.1 s: 3.3 round trips of 20 ms."""
+    file = tmp_path / "late.toml"
+    file.write_text(f'{QUICK}\n[[flows]]\nalgorithm = "reno"\nstart = "2.9 s"\n', encoding="utf-8")
+    answer = tussle_("run", file, "--workers", 1, "--set", "flows.0.algorithm=reno", "--repetitions", 1)
+    assert answer.status == 0, answer.problems
+    assert "interval of 1 of 1 runs is shorter than 10 round trips (3.3 at least)" in answer.problems
+    assert "1 of 1 runs, below 10 round trips" in Path("results/late/report.html").read_text("utf-8")
+
+
 def test_several_scenarios_are_run_one_after_the_other(tussle_, quick: Path, tmp_path: Path):
     other = tmp_path / "other.toml"
     other.write_text(QUICK.replace("Does it", "Does the other one"), encoding="utf-8")

@@ -43,3 +43,15 @@ def test_every_option_with_a_value_names_its_kind(words: tuple[str, ...]):
 def test_every_command_is_quiet_or_verbose_if_asked(tussle_, words: tuple[str, ...]):
     shown = tussle_(*words, "--help").out
     assert ("--quiet" in shown) == ("--verbose" in shown) == (words not in GROUPS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("agree", "--reuse"), "option '--reuse' requires an argument; `tussle agree --help`"),
+        (("kernel", "build", "--name"), "option '--name' requires an argument; `tussle kernel build --help`"),
+        (("run", "--quiet=yes"), "option '--quiet' does not take a value; `tussle run --help`"),
+    ],
+)
+def test_an_option_without_its_value_names_the_help_of_its_command(tussle_, arguments, says: str):
+    assert tussle_(*arguments).problems == f"tussle: {says} shows how it is called\n"

@@ -3,6 +3,7 @@
 import polars as pl
 
 from tussle.dataset import KERNEL_AXIS, Dataset
+from tussle.dataset.interval import FEW_ROUND_TRIPS, round_trips_of_short_runs
 from tussle.dataset.limits import LIMITED_FROM, limited_flows, limits_in_words
 from tussle.dataset.validity import late_runs
 from tussle.errors import argument
@@ -62,6 +63,19 @@ def note_on_buffers(dataset: Dataset) -> str:
     )
 
 
+def note_on_interval(dataset: Dataset) -> str:
+    """Return how many runs have a short steady interval; an empty text if there are none."""
+    short = round_trips_of_short_runs(dataset.runs)
+    if short.is_empty():
+        return ""
+    runs = dataset.runs.select(pl.len()).collect().item()
+    return (
+        f"the steady interval of {len(short)} of {runs} runs is shorter than {FEW_ROUND_TRIPS} round trips "
+        f"({short.min():.2g} at least), so that goodputs depend on where it begins; use a longer duration, "
+        "or an earlier steady.from"
+    )
+
+
 def note_on_verdicts(dataset: Dataset) -> str:
     """Return pairs with an unclear verdict, by reason, with the remedy; an empty text if there is none."""
     found = REGISTRY["coexistence"].compute(dataset).filter(pl.col("verdict") == UNCLEAR)
@@ -76,6 +90,7 @@ def note_on_verdicts(dataset: Dataset) -> str:
 
 NOTES = (
     note_on_verdicts,
+    note_on_interval,
     note_on_steadiness,
     note_on_buffers,
     note_on_repetitions,

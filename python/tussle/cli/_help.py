@@ -88,6 +88,15 @@ class Command(TyperCommand):
     def __init__(self, *arguments: Any, help: str | None = None, **others: Any) -> None:  # noqa: A002 (the base's)
         super().__init__(*arguments, help=_in_paragraphs(help), **others)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse arguments as the base does. An error names this command, also one of an option's form."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if getattr(error, "ctx", ctx) is None:
+                error.ctx = ctx  # pyright: ignore[reportAttributeAccessIssue] (it has one, and is typer's or click's)
+            raise
+
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, and the option for help."""
         return _as_written(super().get_params(ctx))

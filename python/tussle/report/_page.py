@@ -12,6 +12,7 @@ import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tussle.dataset.files import write_whole
+from tussle.dataset.interval import FEW_ROUND_TRIPS, round_trips_of_short_runs
 from tussle.dataset.limits import limited_flows, limits_in_words
 from tussle.dataset.places import place
 from tussle.dataset.validity import late_runs
@@ -178,6 +179,9 @@ def _facts(dataset: Results) -> list[tuple[str, str]]:
     steady = runs.select("steady_from_s", "steady_to_s").unique()
     if len(steady) == 1:
         facts.append(("Measured", f"from {steady.item(0, 0):g} s to {steady.item(0, 1):g} s"))
+    short = round_trips_of_short_runs(dataset.runs)
+    if len(short):
+        facts.append(("Short", f"{len(short)} of {len(runs)} runs, below {FEW_ROUND_TRIPS} round trips"))
     identical = "; all repetitions are identical" if repetitions_are_identical(dataset) else ""
     facts.append(("Runs", _extent(runs) + identical))
     unsteady = unsteady_runs(dataset)
