@@ -92,6 +92,15 @@ def test_the_second_sentence_of_the_summary_begins_with_a_capital(tmp_path: Path
     assert answer(repeated, tmp_path).endswith(". Whether reno shares fairly with itself is unclear.")
 
 
+def test_what_follows_a_semicolon_begins_without_a_capital(tmp_path: Path):
+    """One algorithm, which two others join: it takes from both."""
+    pairs = {("bic", "bic"): (48.0, 46.0), ("bic", "reno"): (75.0, 20.0), ("bic", "vegas"): (88.0, 7.0)}
+    assert answer(shared(pairs), tmp_path) == (
+        "None of the 2 pairs of different algorithms shares the bottleneck fairly. "
+        "bic takes from all others (93 % against vegas); two bic flows share the bottleneck fairly."
+    )
+
+
 def test_the_summary_states_that_the_verdict_depends_on_the_order(tmp_path: Path):
     pairs = {("illinois", "yeah"): (50.0, 50.0), ("yeah", "illinois"): (10.0, 85.0)}
     assert "depends on which starts first" in answer(shared(pairs), tmp_path)

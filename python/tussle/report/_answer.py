@@ -36,7 +36,8 @@ def of_matrix(cells: pl.DataFrame) -> str:
     own = {next(iter(pair)): verdict for pair, verdict in verdicts.items() if len(pair) == 1}
     compared = _one_pair(mixed, cells) if len(mixed) == 1 else _pairs(mixed, _which(cells))
     more = [*(_extremes(shares, mixed) if len(mixed) > 1 else []), *_own_kind(own, cells)]
-    if more and more[0].startswith(("each ", "none ", "whether ")):
+    # The name of an algorithm is not capitalised.
+    if more and more[0].startswith(("each ", "none ", "two ", "whether ")):
         more[0] = f"{more[0][0].upper()}{more[0][1:]}"
     return (
         " ".join(filter(None, [compared, f"{'; '.join(more)}." if more else ""])) or "Nothing was delivered."
@@ -284,11 +285,11 @@ def _own_kind(verdicts: dict[str, str], cells: pl.DataFrame) -> list[str]:
     unclear = [name for name, verdict in verdicts.items() if verdict == UNCLEAR]
     if len(verdicts) == 1:
         [(name, verdict)] = verdicts.items()
-        if verdict == UNCLEAR:
-            return [f"Whether {_several(cells, name)} share the bottleneck fairly is unclear"]
         who = _several(cells, name)
+        if verdict == UNCLEAR:
+            return [f"whether {who} share the bottleneck fairly is unclear"]
         do = "share" if verdict == YES else "do not share"
-        return [f"{who[0].upper()}{who[1:]} {do} the bottleneck fairly"]
+        return [f"{who} {do} the bottleneck fairly"]
     if not verdicts:
         return []
     if not failing and not unclear:
