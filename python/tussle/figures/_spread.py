@@ -7,7 +7,7 @@ from collections.abc import Callable
 import altair as alt
 import polars as pl
 
-from tussle.errors import TussleError, argument
+from tussle.errors import TussleError, argument, plural
 from tussle.figures._figure import Chart, View
 from tussle.figures._palette import algorithm_colour
 from tussle.figures._quantity import Quantity, each_value, quantity
@@ -36,8 +36,8 @@ def spread(tables: Tables, metric: str, view: View) -> tuple[Quantity, pl.DataFr
     most = found.group_by("algorithm", "network").len()["len"].max() or 0
     if not isinstance(most, int) or most < LEAST_VALUES:
         raise TussleError(
-            f"no algorithm has more than {most} values of the {chosen.words} here, and a distribution needs "
-            f"{LEAST_VALUES}; repeat the runs, with {argument('repetitions', 10)}"
+            f"no algorithm has more than {plural(most, 'value')} of the {chosen.words} here, and a "
+            f"distribution needs {LEAST_VALUES}; repeat the runs, with {argument('repetitions', 10)}"
         )
     for column, limit in (("network", _MOST_PANELS), ("algorithm", _MOST_NAMES)):
         count = found[column].n_unique()

@@ -44,8 +44,8 @@ def note_on_steadiness(tables: Tables, name: str = "") -> str:
     runs = tables.runs.select(pl.len()).collect().item()
     of_name = f" of {name}" if name else ""
     return (
-        f"{len(unsteady)} of {runs} runs{of_name} are not steady in the measured interval (metric "
-        "steadiness); use a longer duration, or a later steady.from"
+        f"{len(unsteady)} of {runs} runs{of_name} {'is' if len(unsteady) == 1 else 'are'} not steady in the "
+        "measured interval (metric steadiness); use a longer duration, or a later steady.from"
     )
 
 
