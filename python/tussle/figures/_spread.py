@@ -33,8 +33,8 @@ def spread(tables: Tables, metric: str, view: View) -> tuple[Quantity, pl.DataFr
     keys = ["run", "flow"] if chosen.is_of_flows else ["run"]
     values = each_value(chosen, tables).join(_names(tables, chosen), on=keys).join(runs, on="run")
     found = values.sort("point", *keys).select("algorithm", "network", pl.col("value").round_sig_figs(6))
-    most = found.group_by("algorithm", "network").len()["len"].max() or 0
-    if not isinstance(most, int) or most < LEAST_VALUES:
+    most = max(found.group_by("algorithm", "network").len()["len"].to_list(), default=0)
+    if most < LEAST_VALUES:
         raise TussleError(
             f"no algorithm has more than {plural(most, 'value')} of the {chosen.words} here, and a "
             f"distribution needs {LEAST_VALUES}; repeat the runs, with {argument('repetitions', 10)}"

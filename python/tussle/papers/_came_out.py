@@ -133,11 +133,15 @@ def _nearest(content: Content) -> Iterator[str]:
 
 
 def _nearer(content: Content, sweep: SweepShown, shown: TableShown) -> Iterator[_Nearer]:
-    usual = shown.scores[sweep.engine].median_difference
+    """Yield the values of a sweep that bring a table nearer. A sweep of some of its rows is not compared."""
+    whole = shown.scores[sweep.engine]
+    usual = whole.median_difference
     where = f"(part `{sweep.part}`, {_where(content, sweep.engine)})"
     for value, table, found in sweep.table:
         off = found.median_difference
-        if table == shown.table.name and off is not None and usual and off <= _NEARER * usual:
+        if table != shown.table.name or found.cells < whole.cells:
+            continue
+        if off is not None and usual and off <= _NEARER * usual:
             change = f"{100 * off:.0f} % off instead of {100 * usual:.0f} %"
             words = f"with `{content.study.parts[sweep.part].sweeps}` = {value}: {change} {where}"
             yield _Nearer(off, off / usual, table, words)
