@@ -14,6 +14,7 @@ from tussle.papers import Setting, Study, planned
 
 DOCS = Path(__file__).parents[2] / "docs"
 WORDS = " ".join((DOCS / "explanation" / "published-studies.md").read_text("utf-8").split())
+THEN = "simulator, the study's hosts"
 FAIR = 0.43
 """Smaller share from which the study of the LAN calls a pair fair."""
 
@@ -108,8 +109,9 @@ def test_westwood_joined_by_reno_gets_what_is_stated(lan: pl.DataFrame):
 def of_lan(heading: str) -> dict[str, tuple[str, str]]:
     """Rank correlation and Cohen's kappa by value of a sweep, with the study's hosts, on the LAN's page."""
     page = (DOCS / "papers" / "lan-pairs.md").read_text("utf-8")
-    section = page.partition(f"### Simulator, the study's hosts: {heading}")[2].partition("\n### ")[0]
-    rows = re.findall(r"^\| (.*?) \| Table I \| (\S+) .*? \| (\S+) \|$", section, re.MULTILINE)
+    section = page.partition(f"### {heading}")[2].partition("\n### ")[0]
+    row = rf"^\| {THEN} \| (.*?) \| Table I \| (\S+) .*? \| (\S+) \|$"
+    rows = re.findall(row, section, re.MULTILINE)
     return {value: (ranks, kappa) for value, ranks, kappa in rows}
 
 
@@ -127,7 +129,7 @@ def test_the_chosen_settings_of_the_lan_do_what_is_stated():
 
 
 PHONE = (DOCS / "papers" / "hsdpa.md").read_text("utf-8")
-ENGINES = ("simulator, the study's hosts", "simulator", "Linux")
+ENGINES = (THEN, "simulator", "Linux")
 
 
 def of_table(name: str, engine: str) -> tuple[str, str]:
@@ -186,8 +188,9 @@ def test_the_tables_of_the_phone_are_as_stated():
 
 def over_sweep(heading: str, value: str) -> dict[str, tuple[str, str]]:
     """Rank correlation and median difference of each table, at a value of a sweep of the phone's page."""
-    section = PHONE.partition(f"### Simulator, the study's hosts: {heading}")[2].partition("\n### ")[0]
-    rows = re.findall(rf"^\| {re.escape(value)} \| (.*?) \| (\S*).*? \| (.*?) \|$", section, re.MULTILINE)
+    section = PHONE.partition(f"### {heading}")[2].partition("\n### ")[0]
+    row = rf"^\| {THEN} \| {re.escape(value)} \| (.*?) \| (\S*).*? \| (.*?) \|$"
+    rows = re.findall(row, section, re.MULTILINE)
     return {table: (ranks, off) for table, ranks, off in rows}
 
 
@@ -318,13 +321,10 @@ def test_reno_in_the_background_is_weaker_in_print_than_what_is_reno_there():
 
 def test_the_window_of_the_flow_in_the_background_does_what_is_stated():
     over = "over the window of Reno in the background"
-    five, short = (
-        f"Simulator, the study's hosts: A variant joins Reno for {how_long}, {over}"
-        for how_long in ("five minutes", "20 s")
-    )
-    small, large = (of_testbed(five, window)[1] for window in ("64 kB", "512 kB"))
+    five, short = (f"A variant joins Reno for {how_long}, {over}" for how_long in ("five minutes", "20 s"))
+    small, large = (of_testbed(five, THEN, window)[1] for window in ("64 kB", "512 kB"))
     assert f"Table 10 is within {small} in the median, instead of {large} with 512 kB" in WORDS
-    assert f"Table 11 would be {of_testbed(short, '64 kB')[1]} off." in WORDS
+    assert f"Table 11 would be {of_testbed(short, THEN, '64 kB')[1]} off." in WORDS
     # Wanted of the study's hosts: at most 20 %.
     assert int(small.split()[0]) <= 20
     numbers = pl.read_csv(TESTBED / "comparison.csv", infer_schema_length=None)
@@ -343,18 +343,20 @@ def test_the_window_of_the_flow_in_the_background_does_what_is_stated():
     assert f"with 512 kB they are up to {far:.0f} % off" in WORDS
 
 
-def of_testbed(heading: str, row: str) -> tuple[str, str]:
-    """Rank correlation and median difference in a row of the table below a heading of the testbed's page."""
+def of_testbed(heading: str, *row: str) -> tuple[str, str]:
+    """Rank correlation and median difference in the table below a heading of the testbed's page.
+
+    `row` is how its row begins: with the engine, and below a setting that is varied with its value.
+    """
     page = TESTBED.with_suffix(".md").read_text("utf-8")
     [section] = re.findall(rf"^### {re.escape(heading)}(?: †)?\n(.*?)(?=^##)", page, re.MULTILINE | re.DOTALL)
     lines = [[cell.strip() for cell in line.split("|")] for line in section.splitlines() if line[:1] == "|"]
     header = lines[0]
-    found = next(line for line in lines if line[1] == row)
+    found = next(line for line in lines if tuple(line[1 : 1 + len(row)]) == row)
     [ranks_at, *_] = [at for at, name in enumerate(header) if name.startswith("rank correlation")]
     return found[ranks_at].split()[0], found[header.index("median difference")]
 
 
-THEN = "simulator, the study's hosts"
 SWEPT = {
     "Table 8": "Two flows of one variant for five minutes, over the rings",
     "9": "Two flows of one variant for 20 s, over the rings",
@@ -372,15 +374,15 @@ def test_the_tables_of_the_testbed_are_as_stated():
     )
     assert int(of_testbed(one, "simulator")[1].split()[0]) > 700
     assert "more than eight times as high in the median" in WORDS
-    windows = of_testbed("Simulator: Scenarios 1 and 2 over the receive window", "512 kB")
+    windows = of_testbed("Scenarios 1 and 2 over the receive window", "simulator", "512 kB")
     assert f"the numbers of Table 2 are within {windows[1]} in the median" in WORDS
     threshold = (
         "Scenarios 1 and 2, short, over the slow start threshold that the sender kept from an earlier "
     )
-    kept = of_testbed(f"Simulator, the study's hosts: {threshold}connection", "500")
+    kept = of_testbed(f"{threshold}connection", THEN, "500")
     assert f"with 500 packets Table 3 is {kept[1]} off" in WORDS
     bus = " of PCs whose bus a forwarded packet crosses twice"
-    found = [of_testbed(f"Simulator, the study's hosts: {words}{bus}", "128")[1] for words in SWEPT.values()]
+    found = [of_testbed(f"{words}{bus}", THEN, "128")[1] for words in SWEPT.values()]
     stated = ", ".join(f"{each} ({name})" for each, name in zip(found, SWEPT, strict=True))
     before, _, last = stated.rpartition(", ")
     assert f"within {before} and {last} in the median" in WORDS
@@ -394,28 +396,26 @@ def test_the_tables_of_the_testbed_are_as_stated():
         )
     ]
     assert f"without the bus they are {min(plain)} to {max(plain)} % off" in WORDS
-    ranks, lost = of_testbed("Simulator, the study's hosts: Scenario 7 over random loss", "0.02 %")
+    ranks, lost = of_testbed("Scenario 7 over random loss", THEN, "0.02 %")
     without, _ = of_testbed("Table 7: satellite at both ends", THEN)
     said = f"the median difference with the study's hosts is {lost}, and the rank correlation {ranks}"
     assert f"{said} instead of {without}" in WORDS
     losses = ("0.002 %", "0.005 %", "0.01 %", "0.02 %", "0.05 %", "0.1 %", "0.5 %")
-    one_end = {
-        loss: of_testbed("Simulator, the study's hosts: Scenario 6 over random loss", loss)[0]
-        for loss in losses
-    }
+    one_end = {loss: of_testbed("Scenario 6 over random loss", THEN, loss)[0] for loss in losses}
     best = max(one_end, key=lambda loss: float(one_end[loss]))
     assert f"of the seven that were tried {best} gives the best rank correlation, {one_end[best]}." in WORDS
 
 
 def test_the_send_buffer_of_the_testbed_does_what_is_stated():
-    five = "Simulator, the study's hosts: BIC, CUBIC, Scalable, YeAH and H-TCP for {} s, over the send buffer"
+    five = "BIC, CUBIC, Scalable, YeAH and H-TCP for {} s, over the send buffer"
     titles = (
         five.format(300),
         five.format(20),
         five.replace("BIC, CUBIC, Scalable, YeAH and H-TCP", "The other variants").format(300),
     )
     off = [
-        [of_testbed(title, buffer)[1] for buffer in ("unlimited", "4096 1519616 1519616")] for title in titles
+        [of_testbed(title, THEN, buffer)[1] for buffer in ("unlimited", "4096 1519616 1519616")]
+        for title in titles
     ]
     (long, long_with), (short, short_with), (others, others_with) = off
     assert f"With this buffer the five are within {long_with} in the median in 300 s" in WORDS
@@ -567,8 +567,7 @@ def jain(share: float) -> float:
 def test_the_stations_of_the_testbeds_wifi_do_what_is_stated():
     swept = "Scenario 5 over the number of other stations"
     (two, four), (two_then, four_then) = (
-        [of_testbed(f"{engine}: {swept}", stations)[1] for stations in ("2", "4")]
-        for engine in ("Simulator", "Simulator, the study's hosts")
+        [of_testbed(swept, engine, stations)[1] for stations in ("2", "4")] for engine in ("simulator", THEN)
     )
     assert four == of_testbed("Table 6: 802.11g", "simulator")[1]
     said = f"difference is {two} on the simulator instead of {four}"

@@ -32,6 +32,8 @@ _RELEASE = re.compile(r"^linux-(\d+\.\d+)$")
 """The name of a kernel of Linux's own; one with changes keeps its name as it is."""
 STUDY_HOSTS = "-study-hosts"
 """Suffix of an engine whose runs have the hosts of the study."""
+_LEAST_VALUES = 3
+"""Values of a sweep that has a figure: two are compared in the table."""
 _MARKS = {
     "†": "from the quick setting, with shorter or fewer runs than in the study",
     "‡": "from a scenario that options changed",
@@ -274,13 +276,13 @@ def _answers(statements: list[StatementShown], engine: str) -> dict[str, int]:
 
 
 def _sweeps(study: Study, results: Results, engines: Sequence[str]) -> Iterable[SweepShown]:
-    """Return the sweeps on each engine; the first of a part has the figure of all."""
+    """Return the sweeps on each engine; the first of a part with several values has the figure of all."""
     shown = [each for engine in engines for each in _swept(study, results[engine], engine)]
     names = {engine: called(engine) for engine in engines}
     first = {each.part: each for each in reversed(shown)}
     for each in shown:
-        if each is first[each.part]:
-            scores = [score for other in shown if other.part == each.part for score in _swept_scores(other)]
+        scores = [score for other in shown if other.part == each.part for score in _swept_scores(other)]
+        if each is first[each.part] and len({score.value for score in scores}) >= _LEAST_VALUES:
             yield each._replace(chart=over_sweep(scores, str(study.parts[each.part].sweeps), names))
         else:
             yield each

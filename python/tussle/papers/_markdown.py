@@ -82,8 +82,8 @@ def write_markdown(content: Content) -> dict[str, str]:
             _table(page, content, shown, f"table-{index}")
     if content.sweeps:
         page.say("## What the study does not give, varied", *_block(content, "varied"))
-        for shown in content.sweeps:
-            _sweep(page, content, shown)
+        for part in dict.fromkeys(shown.part for shown in content.sweeps):
+            _sweep(page, content, [shown for shown in content.sweeps if shown.part == part])
     _experiments(page, content)
     page.say("## What was chosen" if content.study.follows else "## What the study does not give")
     page.bullets(content.study.not_given)
@@ -229,21 +229,24 @@ def _ours(table: Table, column: Column, row: Row, engine: str, mark: str) -> str
     return f"{mean} ({percent(found.difference(row.published[column.name]))})"
 
 
-def _sweep(page: _Page, content: Content, shown: SweepShown) -> None:
-    part = content.study.parts[shown.part]
-    mark = content.mark(shown.engine, shown.part)
-    page.say(f"### {opening(content.called[shown.engine])}: {part.about.rstrip('.')} {mark}".rstrip())
-    if shown.chart:
-        page.figure(f"sweep-{shown.part}", f"Agreement over {part.sweeps}, on each engine", shown.chart)
-    header = [str(part.sweeps), "table", "rank correlation", "median difference"]
-    header += list(_VERDICTS) if shown.has_verdicts else []
+def _sweep(page: _Page, content: Content, on_engines: Sequence[SweepShown]) -> None:
+    """Write a part that varies a setting, on each engine that ran it."""
+    first = on_engines[0]
+    part = content.study.parts[first.part]
+    page.say(f"### {part.about.rstrip('.')}")
+    if first.chart:
+        page.figure(f"sweep-{first.part}", f"Agreement over {part.sweeps}, on each engine", first.chart)
+    header = ["engine", str(part.sweeps), "table", "rank correlation", "median difference"]
+    header += list(_VERDICTS) if first.has_verdicts else []
     lines = []
-    for value, table, found in shown.table:
-        ranks = " and ".join(ranks_words(found, column) for column in found.spearman)
-        line = [value, table, ranks, _median(found)]
-        if shown.has_verdicts:
-            line.extend(_verdicts(found))
-        lines.append(line)
+    for shown in on_engines:
+        engine = f"{content.called[shown.engine]} {content.mark(shown.engine, shown.part)}".rstrip()
+        for value, table, found in shown.table:
+            ranks = " and ".join(ranks_words(found, column) for column in found.spearman)
+            line = [engine, value, table, ranks, _median(found)]
+            if first.has_verdicts:
+                line.extend(_verdicts(found))
+            lines.append(line)
     page.table(header, lines)
 
 
