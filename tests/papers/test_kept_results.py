@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 import tussle
-from tussle.papers import About, Study, content, results_in, write_markdown
+from tussle.papers import About, Setting, Study, content, planned, results_in, write_markdown
 
 PAGES = Path(__file__).parents[2] / "docs" / "papers"
 
@@ -21,3 +23,11 @@ def test_the_page_of_the_testbed_says_what_its_kept_results_say():
     assert files[f"{study.name}.md"] == page
     cells = (PAGES / study.name / "comparison.csv").read_text("utf-8")
     assert files[f"{study.name}/comparison.csv"] == cells
+
+
+@pytest.mark.parametrize(
+    "kept", sorted(PAGES.glob("buffer-provisioning/results/kernel/*")), ids=lambda each: each.name
+)
+def test_a_kept_part_of_the_buffers_is_complete_and_whole(kept: Path):
+    """`tussle paper` takes it for what it would run, so that a run continues with the other parts."""
+    assert tussle.open(kept).scenario == planned(Study.load("buffer-provisioning"), kept.name, Setting())

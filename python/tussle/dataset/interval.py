@@ -3,7 +3,7 @@
 import polars as pl
 
 FEW_ROUND_TRIPS = 10
-"""Round trips below which a steady interval is short: where it begins decides what a flow delivers in it."""
+"""Round trips below which a steady interval is short (chosen): its start then decides a goodput."""
 
 
 def round_trips_of_short_runs(runs: pl.LazyFrame) -> pl.Series:

@@ -181,7 +181,9 @@ def _facts(dataset: Results) -> list[tuple[str, str]]:
         facts.append(("Measured", f"from {steady.item(0, 0):g} s to {steady.item(0, 1):g} s"))
     short = round_trips_of_short_runs(dataset.runs)
     if len(short):
-        facts.append(("Short", f"{len(short)} of {len(runs)} runs, below {FEW_ROUND_TRIPS} round trips"))
+        facts.append(
+            ("Short interval", f"{len(short)} of {len(runs)} runs, below {FEW_ROUND_TRIPS} round trips")
+        )
     identical = "; all repetitions are identical" if repetitions_are_identical(dataset) else ""
     facts.append(("Runs", _extent(runs) + identical))
     unsteady = unsteady_runs(dataset)
