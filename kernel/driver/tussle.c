@@ -5,7 +5,7 @@
  * The agent opens /dev/tussle, writes the run to it, and makes a device in the namespace of each host. A packet that a
  * device sends enters the path of its flow (crates/tussle-driver) at the current time of the run. A timer expires when
  * the next packet leaves an element; packets that have crossed all of their elements are received by the device of
- * their host.
+ * their host. If the guest has nothing else to do until then, it skips the timer.
  */
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
@@ -26,6 +26,9 @@
 #include <net/net_namespace.h>
 #include <net/pkt_sched.h>
 #include "tussle.h"
+
+/* End of this tick, from a header of the kernel's own (kernel/time/tick-internal.h). */
+extern ktime_t tick_next_period;
 
 /* Size of the headers that the path reads. */
 #define HEADER_BYTES (sizeof(struct iphdr) + sizeof(struct tcphdr))
@@ -67,6 +70,8 @@ static struct exact_timer next_departure;
 static u64 due_ns = TUSSLE_NEVER;
 /* Whether packets of this instant are being delivered. */
 static bool is_releasing;
+/* Whether departures are handled without their timer, which is set afterwards. */
+static bool is_skipping;
 /* Reading of CLOCK_MONOTONIC at which the run starts. */
 static u64 zero_ns;
 /* Devices by the host that they belong to. */
@@ -101,7 +106,15 @@ static void set(struct exact_timer *exact, u64 monotonic_ns)
 	hrtimer_start(&exact->timer, ns_to_ktime(monotonic_ns), HRTIMER_MODE_ABS_HARD);
 }
 
-/* Sets the timer to the next packet that leaves an element. */
+static void set_departure_timer(void)
+{
+	if (due_ns == TUSSLE_NEVER)
+		hrtimer_try_to_cancel(&next_departure.timer);
+	else
+		set(&next_departure, zero_ns + due_ns);
+}
+
+/* Waits for the next packet that leaves an element. */
 static void await_departure(void)
 {
 	u64 next = tussle_path_next(path);
@@ -109,10 +122,8 @@ static void await_departure(void)
 	if (next == due_ns)
 		return;
 	due_ns = next;
-	if (next == TUSSLE_NEVER)
-		hrtimer_try_to_cancel(&next_departure.timer);
-	else
-		set(&next_departure, zero_ns + next);
+	if (!is_skipping)
+		set_departure_timer();
 }
 
 /*
@@ -229,6 +240,48 @@ static void release(struct tasklet_struct *unused)
 		spin_unlock(&lock);
 		deliver(&arrived, netif_receive_skb);
 	} while (is_releasing);
+}
+
+/*
+ * Time until the next departure; 0 unless it comes before everything else for which the guest waits. Timers that count ticks do not
+ * matter: the guest looks for those at each tick, and none of them expires between two.
+ */
+static u64 time_to_departure_ns(void)
+{
+	u64 now = ktime_get_ns();
+	u64 at = zero_ns + due_ns;
+
+	if (due_ns == TUSSLE_NEVER || at <= now || at >= tick_next_period)
+		return 0;
+	return at < hrtimer_next_event_without(&next_departure.timer) ? at - now : 0;
+}
+
+/*
+ * Handles departures, to which `skip` moves the clock, until something else comes first or a process goes on; whether there was
+ * any. The guest calls this before it sleeps, with interrupts disabled.
+ */
+bool tussle_work_while_idle(bool (*skip)(unsigned long long ns))
+{
+	u64 ns = path ? time_to_departure_ns() : 0;
+
+	if (!ns || !skip(ns))
+		return false;
+	is_skipping = true;
+	local_irq_enable();
+	local_bh_disable();
+	do {
+		release(NULL);
+		if (local_softirq_pending()) {
+			local_bh_enable();
+			local_bh_disable();
+		}
+		ns = need_resched() ? 0 : time_to_departure_ns();
+	} while (ns && skip(ns));
+	local_bh_enable();
+	local_irq_disable();
+	is_skipping = false;
+	set_departure_timer();
+	return true;
 }
 
 /* Sends the next packet of the queue discipline at once: netif_wake_queue() would let an ACK of this instant go first. */

@@ -44,4 +44,7 @@ bool tussle_path_take(struct tussle_path *path, struct tussle_delivery *delivery
 bool tussle_path_take_dropped(struct tussle_path *path, struct sk_buff **skb);
 bool tussle_path_answer(struct tussle_path *path, __u32 number, void *request);
 
+/* What the guest calls before it sleeps (kernel/patches/idle.toml). */
+bool tussle_work_while_idle(bool (*skip)(unsigned long long ns));
+
 #endif

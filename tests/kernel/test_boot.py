@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 from tussle.kernel.boot import ProcessorTime, boot
 
 UNTIL_STOPPED = [sys.executable, "-S", "-c"]
@@ -33,4 +35,14 @@ def test_a_guest_that_takes_longer_than_its_processor_time_is_not_stopped(tmp_pa
         tmp_path / "output",
         ProcessorTime(1.0, idle_s=60.0),
     )
+    assert end == 0
+
+
+def test_a_guest_that_waits_for_a_processor_of_the_host_is_not_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """On a host that is busy with other work it may get none for minutes: here its time does not count."""
+    monkeypatch.setattr("tussle.kernel.boot.processor_s", lambda _: 0.0)
+    computes = "import time\nuntil = time.monotonic() + 3\nwhile time.monotonic() < until: pass"
+    end = boot([*UNTIL_STOPPED, computes], tmp_path / "output", ProcessorTime(60.0, idle_s=1.0))
     assert end == 0

@@ -22,6 +22,7 @@ from tussle.kernel.build import BuildRequest, BuildResult, build_kernel
 from tussle.kernel.debian import debian_source, offered_packages
 from tussle.kernel.driver import driver
 from tussle.kernel.guest import refuse_other_driver
+from tussle.kernel.patches import patches
 from tussle.kernel.progress import Silent
 from tussle.kernel.source import Folder, SourceFile, given_source
 from tussle.kernel.tree import Tree
@@ -531,3 +532,7 @@ def output_of(monkeypatch, capsys, *arguments: object, stream: str = "out") -> l
 def test_the_kernel_of_debians_source_has_all_that_the_recipe_wants(kernel):
     assert kernel.facts["lacks"] == ""
     assert kernel.facts["release"].startswith("6.1.")
+
+
+def test_debians_linux_takes_every_patch(kernel):
+    assert {f"{patch.name}_patch_sha256": patch.digest for patch in patches()}.items() <= kernel.facts.items()

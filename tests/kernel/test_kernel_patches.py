@@ -78,6 +78,7 @@ def test_each_patch_has_edits_and_the_digest_of_its_file():
         "driver",
         "headers",
         "hosts",
+        "idle",
         "process_id",
         "sndbuf",
         "thread_pointer",

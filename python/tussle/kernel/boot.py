@@ -58,14 +58,14 @@ class ProcessorTime:
     most_s: float
     """Processor time that the guest may take."""
     idle_s: float
-    """Wall time that it may take without using the processor."""
+    """Wall time that it may take without using a processor or waiting for one."""
     _used_s: float = field(default=-1.0, init=False)
     _since_s: float = field(default=0.0, init=False)
 
     def __call__(self, process: int) -> str | None:
         """Return why the guest must be stopped, `None` while it need not be."""
         used_s, now_s = processor_s(process), time.monotonic()
-        if used_s != self._used_s:
+        if used_s != self._used_s or wants_processor(process):
             self._used_s, self._since_s = used_s, now_s
         if used_s > self.most_s:
             return f"was stopped after {self.most_s:.0f} s of processor time"
@@ -76,10 +76,23 @@ class ProcessorTime:
 
 def processor_s(process: int) -> float:
     """Return the processor time of a process and of those that it started, in seconds."""
-    parent = psutil.Process(process)
     used_s = 0.0
-    for each in [parent, *parent.children(recursive=True)]:
+    for each in _with_children(process):
         with contextlib.suppress(psutil.NoSuchProcess):
             times = each.cpu_times()
             used_s += times.user + times.system
     return used_s
+
+
+def wants_processor(process: int) -> bool:
+    """Tell whether a process or one that it started runs, or would if the host had a processor for it."""
+    for each in _with_children(process):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if each.status() == psutil.STATUS_RUNNING:
+                return True
+    return False
+
+
+def _with_children(process: int) -> list[psutil.Process]:
+    parent = psutil.Process(process)
+    return [parent, *parent.children(recursive=True)]
