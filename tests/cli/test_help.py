@@ -55,3 +55,23 @@ def test_every_command_is_quiet_or_verbose_if_asked(tussle_, words: tuple[str, .
 )
 def test_an_option_without_its_value_names_the_help_of_its_command(tussle_, arguments, says: str):
     assert tussle_(*arguments).problems == f"tussle: {says} shows how it is called\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ("paper", "lan-pairs", "--part", "matrix", "--part", "buffers"),
+            "--part is given twice; give all values at once: --part A,B,…",
+        ),
+        (("run", "lte.toml", "-o", "a", "--output", "b"), "--output is given twice; give it once"),
+    ],
+)
+def test_an_option_with_one_value_is_not_given_twice(tussle_, arguments, says: str):
+    assert tussle_(*arguments).problems == f"tussle: {says}\n"
+
+
+def test_flags_and_options_with_several_values_are_repeated_at_will(tussle_):
+    """The next problem is that of the scenario."""
+    arguments = ("run", "missing.toml", "--quiet", "--quiet", "--set", "seed=1", "--set", "duration=1 s")
+    assert tussle_(*arguments).problems.startswith("tussle: scenario missing.toml: there is no file")

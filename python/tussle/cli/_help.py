@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import tussle
 from tussle.cli._terminal import choose_amount, detail
+from tussle.errors import TussleError
 
 
 def _as_written(params: list[Any]) -> list[Any]:
@@ -82,6 +83,15 @@ def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
+def _refuse_repetitions(order: list[Any]) -> None:
+    """Refuse an option that is twice in `order`, the parameters as given, unless it may be repeated."""
+    for place, param in enumerate(order):
+        if param in order[:place] and not (param.multiple or param.is_flag or param.count):
+            name = max(param.opts, key=len)
+            advice = f"all values at once: {name} {metavar(param)}" if "," in metavar(param) else "it once"
+            raise TussleError(f"{name} is given twice; give {advice}")
+
+
 class Command(TyperCommand):
     """A command whose help shows metavars instead of Python types, and paragraphs without line ends."""
 
@@ -89,8 +99,13 @@ class Command(TyperCommand):
         super().__init__(*arguments, help=_in_paragraphs(help), **others)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse arguments as the base does. An error names this command, also one of an option's form."""
+        """Parse arguments as the base does. An error names this command, also one of an option's form.
+
+        Raises TussleError if an option with one value is repeated, of which the base would take the last.
+        """
         try:
+            if not ctx.resilient_parsing:  # as it is while the shell completes a command
+                _refuse_repetitions(self.make_parser(ctx).parse_args(list(args))[2])
             return super().parse_args(ctx, args)
         except Exception as error:
             if getattr(error, "ctx", ctx) is None:
