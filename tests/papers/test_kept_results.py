@@ -31,3 +31,11 @@ def test_the_page_of_the_testbed_says_what_its_kept_results_say():
 def test_a_kept_part_of_the_buffers_is_complete_and_whole(kept: Path):
     """`tussle paper` takes it for what it would run, so that a run continues with the other parts."""
     assert tussle.open(kept).scenario == planned(Study.load("buffer-provisioning"), kept.name, Setting())
+
+
+@pytest.mark.parametrize("kept", sorted(PAGES.glob("*/results/*/*")), ids=lambda each: each.name)
+def test_kept_results_name_the_command_that_repeats_them_from_the_projects_folder(kept: Path):
+    place = kept.relative_to(PAGES.parents[1]).as_posix()
+    command = tussle.open(kept).provenance["command"]
+    assert command.startswith(f"tussle run {place}/scenario.toml ")
+    assert command.endswith(f" -o {place}-again")
