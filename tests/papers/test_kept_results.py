@@ -26,11 +26,14 @@ def test_the_page_of_the_testbed_says_what_its_kept_results_say():
 
 
 @pytest.mark.parametrize(
-    "kept", sorted(PAGES.glob("buffer-provisioning/results/kernel/*")), ids=lambda each: each.name
+    "kept",
+    sorted(PAGES.glob("buffer-provisioning/results/*/*")),
+    ids=lambda each: f"{each.parent.name}-{each.name}",
 )
 def test_a_kept_part_of_the_buffers_is_complete_and_whole(kept: Path):
     """`tussle paper` takes it for what it would run, so that a run continues with the other parts."""
-    assert tussle.open(kept).scenario == planned(Study.load("buffer-provisioning"), kept.name, Setting())
+    setting = Setting(study_hosts=kept.parent.name.endswith("-study-hosts"))
+    assert tussle.open(kept).scenario == planned(Study.load("buffer-provisioning"), kept.name, setting)
 
 
 @pytest.mark.parametrize("kept", sorted(PAGES.glob("*/results/*/*")), ids=lambda each: each.name)
