@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import altair as alt
@@ -52,17 +53,39 @@ class SweptScore(NamedTuple):
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure, or the reason for its absence."""
+    """A figure of a part. It is drawn when a page first reads it: the Markdown page shows a few of them."""
 
-    caption: str
-    svg: str
-    problem: str = ""
-    in_markdown: bool = False
-    """Whether the Markdown page shows it."""
+    chart: Chart
+    tables: Tables
+    """The runs that it shows."""
+
+    @property
+    def caption(self) -> str:
+        """The line below it."""
+        return self.chart.caption
+
+    @property
+    def svg(self) -> str:
+        """The figure; empty if it cannot be drawn."""
+        return self._drawing[0]
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be drawn; empty if it can."""
+        return self._drawing[1]
+
+    @cached_property
+    def _drawing(self) -> tuple[str, str]:
+        chart = self.chart
+        view = replace(_VIEW, metric=chart.metric, outliers=chart.outliers)
+        try:
+            return shortened(svg(draw(chart.figure, self.tables, view))), ""
+        except TussleError as error:
+            return "", str(error)
 
 
 def drawn(chart: Chart, tables: Tables) -> Iterator[Drawn]:
-    """Draw a chart of a study, once or for each value of its axis; nothing if its points were not run."""
+    """Return the figures of a chart: one, or one for each value of its axis; none if its points were not run."""
     if chart.each is None:
         yield from _drawn(chart, tables)
         return
@@ -196,14 +219,9 @@ def _drawn(chart: Chart, tables: Tables) -> Iterator[Drawn]:
     if not chart.at.keys() <= set(axis_columns(tables)):
         return
     runs = _runs(chart, tables)
-    if not runs:
-        return
-    part = tables if not chart.at and chart.stands == "goodput" else select_runs(tables, runs)
-    try:
-        found = draw(chart.figure, part, replace(_VIEW, metric=chart.metric, outliers=chart.outliers))
-        yield Drawn(chart.caption, shortened(svg(found)), in_markdown=chart.in_markdown)
-    except TussleError as error:
-        yield Drawn(chart.caption, "", str(error))
+    if runs:
+        is_whole = not chart.at and chart.stands == "goodput"
+        yield Drawn(chart, tables if is_whole else select_runs(tables, runs))
 
 
 def _runs(chart: Chart, tables: Tables) -> list[int]:

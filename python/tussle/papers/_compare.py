@@ -14,7 +14,6 @@ from tussle.errors import TussleError
 from tussle.metrics import Tables, axis_columns
 from tussle.papers._cells import cells
 from tussle.papers._study import Column, Part, Study, Table, Verdict, is_key
-from tussle.predicates import at_values
 
 CONFIDENCE = 0.95
 _LEAST = 2
@@ -75,14 +74,17 @@ class Row:
 
 def rows(study: Study, table: Table, engines: Mapping[str, Datasets]) -> list[Row]:
     """Return each row of a published table with Tussle's numbers; `found` lacks what was not run."""
+    printed = _printed(study, table)
+    needed = {row["part"] for row in printed}
     ours = {
         engine: {
-            part: _by_keys(table.columns, _whole(study.parts[part], tables))
+            part: _by_keys(table.columns, tables, _axes(study.parts[part], tables))
             for part, tables in datasets.items()
+            if part in needed
         }
         for engine, datasets in engines.items()
     }
-    return [_row(row, table, ours) for row in _printed(study, table)]
+    return [_row(row, table, ours) for row in printed]
 
 
 def swept(study: Study, part: str, engine: Datasets) -> dict[str, dict[str, list[Row]]]:
@@ -91,17 +93,21 @@ def swept(study: Study, part: str, engine: Datasets) -> dict[str, dict[str, list
     The rows are by the value of the sweep, then by table. Tables without a row of that part are left out.
     """
     sweep, tables = study.parts[part], engine[part]
-    runs = tables.runs.collect()
-    found: dict[str, dict[str, list[Row]]] = {}
-    for value in runs[str(sweep.sweeps)].unique(maintain_order=True):
-        for table in study.tables:
-            printed = [row for row in _printed(study, table) if row["part"] == sweep.like]
-            at = _Slice(tables, _axes(sweep, tables), {str(sweep.sweeps): value})
-            ours = {"": {str(sweep.like): _by_keys(table.columns, at)}}
-            compared = [row for each in printed if (row := _row(each, table, ours)).found]
-            if compared:
-                found.setdefault(value, {})[table.name] = compared
-    return found
+    axis, like = str(sweep.sweeps), str(sweep.like)
+    found: dict[str, dict[str, list[Row]]] = {
+        value: {} for value in tables.runs.select(axis).collect()[axis].unique(maintain_order=True)
+    }
+    for table in study.tables:
+        printed = [row for row in _printed(study, table) if row["part"] == like]
+        if not printed:
+            continue
+        every = _by_keys(table.columns, tables, (axis, *_axes(sweep, tables)))
+        for value, compared in found.items():
+            ours = {"": {like: every.at(value)}}
+            known = [row for each in printed if (row := _row(each, table, ours)).found]
+            if known:
+                compared[table.name] = known
+    return {value: compared for value, compared in found.items() if compared}
 
 
 class Point(NamedTuple):
@@ -118,7 +124,7 @@ class Point(NamedTuple):
 
 def numbers(part: Part, tables: Tables) -> list[Point]:
     """Return each point of a part, also of the setting that it sweeps, with its numbers."""
-    ours = _by_keys(part.numbers, _Slice(tables, _points(part, tables), {}))
+    ours = _by_keys(part.numbers, tables, _points(part, tables))
     keys = dict.fromkeys(key for values in ours.columns.values() for key in values)
     return [
         Point(
@@ -170,24 +176,21 @@ def _printed(study: Study, table: Table) -> list[dict[str, Any]]:
     return published.filter(pl.col("table") == table.name).to_dicts()
 
 
-class _Slice(NamedTuple):
-    """Results at chosen values of axes."""
-
-    tables: Tables
-    axes: tuple[str, ...]
-    """Axes that distinguish its points."""
-    at: Mapping[str, str]
-
-
 class _Ours(NamedTuple):
     """Numbers of a part, by the values of its axes."""
 
     axes: tuple[str, ...]
     columns: dict[str, dict[tuple[str, ...], list[float]]]
 
-
-def _whole(part: Part, tables: Tables) -> _Slice:
-    return _Slice(tables, _axes(part, tables), {})
+    def at(self, value: str) -> _Ours:
+        """Return the numbers at a value of the first axis."""
+        return _Ours(
+            self.axes[1:],
+            {
+                name: {key[1:]: values for key, values in column.items() if key[0] == value}
+                for name, column in self.columns.items()
+            },
+        )
 
 
 def _points(part: Part, tables: Tables) -> tuple[str, ...]:
@@ -204,20 +207,20 @@ def _axes(part: Part, tables: Tables) -> tuple[str, ...]:
     return axes
 
 
-def _by_keys(columns: Sequence[Column], of: _Slice) -> _Ours:
+def _by_keys(columns: Sequence[Column], tables: Tables, axes: tuple[str, ...]) -> _Ours:
     """Collect the values of each column by the axes; columns that the engine cannot measure are empty."""
     found = {}
     for column in columns:
         try:
-            frame = at_values(cells(of.tables, column), of.at).drop_nulls("value")
+            frame = cells(tables, column).drop_nulls("value")
         except TussleError:
             found[column.name] = {}
             continue
         grouped: dict[tuple[str, ...], list[float]] = {}
-        for *key, value in frame.select(*of.axes, "value").iter_rows():
+        for *key, value in frame.select(*axes, "value").iter_rows():
             grouped.setdefault(tuple(key), []).append(value)
         found[column.name] = grouped
-    return _Ours(of.axes, found)
+    return _Ours(axes, found)
 
 
 def _row(printed: Mapping[str, Any], table: Table, ours: Mapping[str, Mapping[str, _Ours]]) -> Row:

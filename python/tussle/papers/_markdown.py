@@ -267,7 +267,7 @@ def _experiments(page: _Page, content: Content) -> None:
     page.table(["part", "experiment", *map(content.called.__getitem__, content.engines)], lines)
     for name, by_engine in ran.items():
         charts = next(iter(by_engine.values())).charts
-        for index, chart in enumerate(each for each in charts if each.in_markdown and each.svg):
+        for index, chart in enumerate(each for each in charts if each.chart.in_markdown and each.svg):
             page.figure(f"{name}-{index + 1}", chart.caption, chart.svg)
             page.say(f"*{opening(name)}. {opening(chart.caption.rstrip('.'))}.*")
         if content.study.follows:
