@@ -52,7 +52,7 @@ class SweptScore(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Drawn:
+class PartFigure:
     """A figure of a part. It is drawn when a page first reads it: the Markdown page shows a few of them."""
 
     chart: Chart
@@ -84,16 +84,17 @@ class Drawn:
             return "", str(error)
 
 
-def drawn(chart: Chart, tables: Tables) -> Iterator[Drawn]:
-    """Return the figures of a chart: one, or one for each value of its axis; none if its points were not run."""
+def part_figures(chart: Chart, tables: Tables) -> Iterator[PartFigure]:
+    """Yield the figure of a chart, or one for each value of its axis; none if its points were not run."""
     if chart.each is None:
-        yield from _drawn(chart, tables)
+        yield from _figures(chart, tables)
         return
     if chart.each not in axis_columns(tables):
         return
     for value in tables.runs.select(chart.each).unique(maintain_order=True).collect()[chart.each]:
         at = {**chart.at, chart.each: value}
-        yield from _drawn(chart.model_copy(update={"at": at, "caption": f"{chart.caption}: {value}"}), tables)
+        named = chart.model_copy(update={"at": at, "caption": f"{chart.caption}: {value}"})
+        yield from _figures(named, tables)
 
 
 def over_sweep(scores: Sequence[SweptScore], axis: str, engines: Mapping[str, str]) -> str:
@@ -215,13 +216,13 @@ def shortened(text: str) -> str:
     return _FONT.sub("", plain).replace("<svg", f"<svg{fonts.pop()}", 1)
 
 
-def _drawn(chart: Chart, tables: Tables) -> Iterator[Drawn]:
+def _figures(chart: Chart, tables: Tables) -> Iterator[PartFigure]:
     if not chart.at.keys() <= set(axis_columns(tables)):
         return
     runs = _runs(chart, tables)
     if runs:
         is_whole = not chart.at and chart.stands == "goodput"
-        yield Drawn(chart, tables if is_whole else select_runs(tables, runs))
+        yield PartFigure(chart, tables if is_whole else select_runs(tables, runs))
 
 
 def _runs(chart: Chart, tables: Tables) -> list[int]:

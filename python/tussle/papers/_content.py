@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from tussle.dataset import Dataset
-from tussle.papers._charts import MEASURES, Drawn, SweptScore, beside, drawn, over_sweep
+from tussle.papers._charts import MEASURES, PartFigure, SweptScore, beside, over_sweep, part_figures
 from tussle.papers._compare import Point, Row, both_orders, numbers, rows, swept
 from tussle.papers._matrices import matrices
 from tussle.papers._plan import SIZES, Setting, planned
@@ -120,7 +120,7 @@ class PartShown(NamedTuple):
     runs: int
     scenario: str
     """Text of the scenario, as HTML in one line."""
-    charts: list[Drawn]
+    charts: list[PartFigure]
     numbers: list[Point]
 
 
@@ -320,7 +320,7 @@ def _parts(study: Study, datasets: Mapping[str, Dataset], engine: str) -> Iterab
         if name in datasets:
             dataset = datasets[name]
             runs = dataset.runs.select(pl.len()).collect().item()
-            charts = [each for chart in part.charts for each in drawn(chart, dataset)]
+            charts = [each for chart in part.charts for each in part_figures(chart, dataset)]
             made, scenario = _made(study, name, dataset)[0], _in_one_line(dataset.scenario.to_toml())
             axes = list(planned(study, name, Setting()).axes())
             points = [_at_every_axis(point, axes, dataset.scenario) for point in numbers(part, dataset)]
