@@ -198,3 +198,21 @@ def test_the_window_does_not_hold_back_the_last_of_eleven_packets():
     for each in (ENGINE, KernelEngine()):
         [completion_s] = each.execute(planned.run)["flows"]["completion_s"].to_list()
         assert 0.06 < completion_s < 0.07
+
+
+def test_without_sack_a_sender_sends_on_for_as_long_as_it_repairs_one_loss_in_a_round_trip():
+    """57 losses take 17 s; in this time 285 thousand packets are sent and not acknowledged in order."""
+    access = {"rate": "1 Gbit/s", "delay": "2.5 ms"}
+    tables = {
+        "duration": "75 s",
+        "path": {"rate": "200 Mbit/s", "rtt": "300 ms", "queue": {"limit": "0.1 bdp"}},
+        "hosts": {"recovery": "newreno", "initial_ssthresh": 1000},
+        "flows": [{"algorithm": "scalable", "access": access, "receiver_access": access}],
+    }
+    [planned] = Scenario.from_dict(tables).runs()
+    simulated, on_linux = (each.execute(planned.run)["flows"] for each in (ENGINE, KernelEngine()))
+    for count in ("delivered_bytes", "retransmitted_packets", "dropped_packets", "recoveries"):
+        assert simulated[count].to_list() == on_linux[count].to_list(), count
+    assert simulated["retransmitted_packets"].to_list() == [57]
+    # The last packet leaves within the last microseconds.
+    assert on_linux["sent_packets"].item() == pytest.approx(simulated["sent_packets"].item(), abs=1)
