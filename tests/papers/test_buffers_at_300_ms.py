@@ -7,7 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tussle.papers import Study
+from tussle.engines.sim import ENGINE
+from tussle.papers import Setting, Study, planned
 
 DOCS = Path(__file__).parents[2] / "docs"
 WORDS = " ".join((DOCS / "explanation" / "published-studies.md").read_text("utf-8").split())
@@ -74,3 +75,22 @@ def test_who_fills_the_link_agrees_better_with_print_without_a_scoreboard():
     assert f"Cohen's κ of the verdicts of Table I is {kappa['newreno']} without a scoreboard" in WORDS
     assert f"and {kappa['rfc6675']} with one" in WORDS
     assert float(kappa["newreno"]) > float(kappa["rfc6675"]) + 0.2
+
+
+def test_without_a_scoreboard_the_receive_window_holds_bic_back_which_ns2_does_not_have():
+    """Packets of 250 bytes cross a link of a sixth of the rate as those of 1500 bytes cross the study's."""
+    setting = Setting("full", ("bic",), study_hosts=True)
+    of_bic = planned(Study.load("buffer-provisioning"), "recovery", setting)
+    settings = {"path.rtt": "300 ms", "path.queue.limit": "500 packets", "hosts.recovery": "newreno"}
+    small = {"path.rate": "33.333 Mbit/s", "flows.0.segment": "198 B"}
+    used, limited_s = [], []
+    for more, mbit_per_s in (({}, 200 * 1448 / 1500), (small, 33.333 * 198 / 250)):
+        [run] = of_bic.with_settings(settings | more).runs()
+        flow = ENGINE.execute(run.run)["flows"]
+        used.append(100 * flow["goodput_bit_per_s"].item() / 1e6 / mbit_per_s)
+        limited_s.append(flow["steady_rwnd_limited_s"].item())
+    assert limited_s[0] > 900
+    assert limited_s[1] == 0
+    assert f"BIC with 0.1 BDP uses {used[1]:.0f} % of the link instead of {used[0]:.0f} %" in WORDS
+    assert int(1448 / 198) == 7
+    assert "the same window holds seven times as many packets" in WORDS
