@@ -38,9 +38,8 @@ const SENDER_PORT: u16 = 40_000;
 /// Bytes of the IPv4 and TCP headers without options. The socket option for the segment size counts the timestamp option,
 /// and a run does not.
 const PLAIN_HEADER_BYTES: u32 = 40;
-/// Largest send buffer. The kernel doubles it, and keeps it in 31 bits. Two thirds of it are used, since the socket counts as
-/// writable only up to there: half a million packets that are not acknowledged in order, of which a sender without SACK may
-/// have more than it has in flight.
+/// Largest send buffer. The kernel doubles it and keeps it in 31 bits, and a socket counts as writable up to two thirds of it: half
+/// a million packets. A sender without SACK may have far more packets that are not acknowledged in order than in flight.
 const SEND_BUFFER_BYTES: usize = i32::MAX as usize / 2;
 /// Data to write.
 static CHUNK: [u8; 64 * 1024] = [0; 64 * 1024];
