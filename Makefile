@@ -23,16 +23,20 @@ help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: .venv/.tools  ## Check what is needed, then install it and the command into .venv
-	@# Each build ends with steps on one core.
+setup: .venv/.checked  ## Check what is needed, then install it and the command into .venv
+	@# Installing tools uses one core, and so do the last steps of each build.
 	@$(MAKE) --no-print-directory -j2 .venv/.built $(DRIVER) $(IN_A_PAGE)
 
-# Tools and libraries, as pyproject.toml declares them.
-.venv/.tools: pyproject.toml tools/prerequisites.sh
+.venv/.checked: Cargo.toml tools/prerequisites.sh
 	@PYTHON=$(PYTHON) tools/prerequisites.sh
+	@mkdir -p .venv
+	@touch $@
+
+# Tools and libraries, as pyproject.toml declares them. Python compiles of them what it imports.
+.venv/.tools: pyproject.toml .venv/.checked
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python tools/requirements.py > .venv/requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r .venv/requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r .venv/requirements.txt
 	@touch $@
 
 # The simulator and the command `tussle`; Python files are used where they stand. The plus sign lets cargo take part in

@@ -209,6 +209,16 @@ def test_a_copy_that_was_killed_is_begun_anew(linux, tmp_path):
     assert (tree.folder / "net/tcp.c").read_text("utf-8") == FILES["net/tcp.c"]
 
 
+def test_files_for_other_hardware_are_left_out_but_for_what_configures_a_build(linux, tmp_path):
+    configures = ("arch/arm64/Kconfig.debug", "drivers/gpu/drm/Makefile", "Documentation/Kbuild")
+    others = ("arch/arm64/kernel/entry.S", "drivers/gpu/drm/drm.c", "drivers/net/wireless/b43/b43.h")
+    ours = ("arch/x86/um/asm/elf.h", "drivers/net/veth.c", "tools/include/linux/types.h")
+    written(linux, **dict.fromkeys((*configures, *others, *ours), ""))
+    for source in (linux, packed(linux, tmp_path / "linux.tar.gz")):
+        paths = {file.path for file in given_source(source).files(lambda _: None)}
+        assert paths == {*FILES, *configures, *ours}
+
+
 def test_symbolic_links_and_permissions_are_kept(linux, tmp_path):
     (linux / "link").symlink_to("net/tcp.c")
     (linux / "net/tcp.c").chmod(0o755)
@@ -385,7 +395,7 @@ def test_a_build_that_fails_shows_its_last_lines_and_its_log(linux, cache):
 
 def test_too_little_disk_space_is_reported_before_anything_is_written(linux, cache, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 3 * 10**8))  # type: ignore[attr-defined]
-    assert "takes 2.0 GB in" in refusal(linux)
+    assert "takes 1.0 GB in" in refusal(linux)
     assert "0.3 GB are free; make room" in refusal(linux)
     assert not (cache / "tree").exists()
 

@@ -17,7 +17,7 @@ unhurried = settings(deadline=None)
 
 WHOLE = {
     "question": "Who wins?",
-    "duration": ["60 s", "90 s"],
+    "duration": "60 s",
     "steady": {"from": "20 s", "to": "50 s"},
     "seed": 3,
     "repetitions": 2,
@@ -49,7 +49,7 @@ WHOLE = {
         ],
         "queue": {
             "kind": ["fifo", "threshold", "codel"],
-            "limit": ["1 bdp", "300 kB", "100 packets", "40 ms"],
+            "limit": ["1 bdp", "300 kB"],
             "mark_above": "20 packets",
             "target": "5 ms",
             "interval": "100 ms",

@@ -33,8 +33,8 @@ from tussle.kernel.source import given_source, kernel_name
 from tussle.kernel.tree import Tree
 
 _NAME = re.compile(r"[\w.][\w.+-]*")
-_NEEDED_BYTES = 2_000_000_000
-"""Disk space for the sources (1.5 GB) and the objects."""
+_NEEDED_BYTES = 1_000_000_000
+"""Disk space for the sources (0.5 GB) and the objects."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,14 @@ from tussle.errors import TussleError
 
 _PRODUCTS = [".config", "include/config", "include/generated"]
 """Products of a build in its folder; the kernel's own makefile looks for the same."""
+_ARCHITECTURES = ("um", "x86")
+_UNUSED = {
+    "": ("Documentation", "sound"),
+    "drivers": ("gpu", "infiniband", "media", "scsi", "staging", "usb"),
+    "drivers/net": ("ethernet", "wireless"),
+    "tools": ("perf", "testing"),
+}
+"""The largest folders of which user-mode Linux compiles nothing, by the folder that they are in."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +58,26 @@ class Source(Protocol):
         ...
 
     def files(self, report: Callable[[float], None]) -> Iterator[SourceFile]:
-        """Yield every file; `report` receives the fraction read."""
+        """Yield every file that a build may read; `report` receives the fraction read."""
         ...
+
+
+def is_used(path: str) -> bool:
+    """Return whether a build may read a file of a source: two thirds of Linux are for other hardware.
+
+    Of that, only what configures the build is used.
+
+    >>> is_used("net/ipv4/tcp.c"), is_used("arch/arm64/kernel/head.S"), is_used("drivers/gpu/drm/Kconfig")
+    (True, False, True)
+    """
+    *folders, name = path.split("/")
+    if name.startswith(("Kconfig", "Makefile", "Kbuild")):
+        return True
+    if folders[:1] == ["arch"] and len(folders) > 1 and folders[1] not in _ARCHITECTURES:
+        return False
+    return not any(
+        folder in _UNUSED.get("/".join(folders[:depth]), ()) for depth, folder in enumerate(folders)
+    )
 
 
 def kernel_name(package: str) -> str:
@@ -77,7 +103,7 @@ class Tarball:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def files(self, report: Callable[[float], None]) -> Iterator[SourceFile]:
-        """Unpack in memory, file by file, without the top folder."""
+        """Unpack in memory, file by file."""
         size = self.path.stat().st_size
         try:
             with self.path.open("rb") as packed, tarfile.open(fileobj=packed) as archive:
@@ -94,12 +120,15 @@ def _mode(rights: int) -> int:
 
 
 def _unpacked(archive: tarfile.TarFile, member: tarfile.TarInfo) -> SourceFile | None:
+    """Return a file that a build may read, without the top folder."""
     path = PurePosixPath(member.name)
     inner = PurePosixPath(*path.parts[1:])
     if path.is_absolute() or ".." in path.parts:
         raise TussleError(
             f"{archive.name} is not a kernel's source: it has the path {member.name}, outside of the archive"
         )
+    if not is_used(str(inner)):
+        return None
     if member.issym():
         return SourceFile(str(inner), 0o120000, os.fsencode(member.linkname))
     if not member.isreg():
@@ -123,7 +152,7 @@ class Folder:
             )
 
     def digest(self) -> str:
-        """SHA-256 of all files in the folder except products of builds."""
+        """SHA-256 of all files in the folder that a build may read."""
         total = hashlib.sha256()
         for file in self.files(lambda _: None):
             total.update(f"{file.path}\0{file.digest}\n".encode())
@@ -131,7 +160,7 @@ class Folder:
 
     def files(self, report: Callable[[float], None]) -> Iterator[SourceFile]:
         """Read the files, sorted by path."""
-        paths = self._tracked() if (self.path / ".git").exists() else self._all()
+        paths = list(filter(is_used, self._tracked() if (self.path / ".git").exists() else self._all()))
         for count, path in enumerate(paths):
             report(count / len(paths))
             file = self.path / path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import polars as pl
 
@@ -22,6 +23,7 @@ def axis_columns(tables: Tables) -> list[str]:
     return [name for name in tables.runs.collect_schema().names() if name not in declared]
 
 
+@lru_cache(maxsize=2)
 def sides(tables: Tables) -> pl.DataFrame:
     """Return `run, flow, side`: 0 for flows of the first side of a pair, 1 for those of the second.
 
@@ -41,6 +43,7 @@ def sides(tables: Tables) -> pl.DataFrame:
     return found if is_whole else found.clear()
 
 
+@lru_cache(maxsize=2)
 def pairs(tables: Tables) -> pl.DataFrame:
     """Return the points with two sides.
 
@@ -69,6 +72,7 @@ def pairs(tables: Tables) -> pl.DataFrame:
     )
 
 
+@lru_cache(maxsize=2)
 def pair_runs(tables: Tables) -> pl.DataFrame:
     """Return the runs of two sides.
 

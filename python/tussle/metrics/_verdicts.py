@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import polars as pl
 
@@ -33,6 +34,7 @@ TOO_FEW = "too few runs"
 _CONFIDENCE = 0.95
 
 
+@lru_cache(maxsize=2)
 def verdicts(tables: Tables) -> pl.DataFrame:
     """Return the verdict on each pair, and the reason of an unclear one.
 

@@ -14,14 +14,14 @@ def compute(tables: Tables) -> pl.DataFrame:
 
     `algorithms` are joined by ", ". Algorithms that share fairly with no other are groups of one.
     """
-    # networkx takes longer to load than most groups take to find.
-    import networkx
-
     found = verdicts(tables)
     if found.is_empty():
         raise TussleError(
             "groups needs runs of two flows each, and this dataset has others; `tussle matrix` makes them"
         )
+    # It takes longer to load than most groups take to find.
+    import networkx
+
     rows = []
     for (network,), pairs in found.sort("slice", "point").group_by("slice", maintain_order=True):
         graph = networkx.Graph()

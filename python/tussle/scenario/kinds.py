@@ -25,7 +25,7 @@ from tussle.errors import listed
 from tussle.scenario.buffers import Link
 from tussle.scenario.fields import Axis, name_of
 from tussle.scenario.problems import Problem, annotations_in
-from tussle.scenario.table import Table
+from tussle.scenario.table import Table, docstrings
 
 
 @runtime_checkable
@@ -124,8 +124,8 @@ class KindTable(Table):
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         """Describe `kind` as the base class does."""
-        made = handler(schema)
-        about = cls.kinds.base.model_fields["kind"].description
+        made = super().__get_pydantic_json_schema__(schema, handler)
+        about = docstrings(cls.kinds.base)["kind"]
         handler.resolve_ref_schema(made)["properties"]["kind"].setdefault("description", about)
         return made
 
