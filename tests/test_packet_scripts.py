@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 SCRIPTS = sorted((ROOT / "crates" / "tussle-core" / "tests" / "scripts").glob("*.toml"))
 ONE = SCRIPTS[0].with_name("fast_retransmit_by_sack.toml")
 MOST_SKIPPED = 2
-NOT_IN_LINUX = re.compile("^hosts = .*(reduction = |(fack|early_retransmit) = true)", re.MULTILINE)
+NOT_IN_LINUX = re.compile("^hosts = .*(reduction = |(fack|early_retransmit|impatient) = true)", re.MULTILINE)
 """Settings that the kernels of the engine do not have."""
 SLOW = {"sim": (), "kernel": pytest.mark.slow}
 RANDOM_SCRIPTS = 10

@@ -99,7 +99,7 @@ def test_runs_over_fast_links_carry_a_bounded_volume_or_last_five_seconds() -> N
 
 def test_every_setting_of_hosts_is_compared_or_cannot_be() -> None:
     of_a_kernel_or_an_algorithm = {"profile", "hz", "hystart"}
-    that_linux_6_1_lacks = {"reduction", "fack", "early_retransmit", "rcvbuf_tuning"}
+    that_linux_6_1_lacks = {"reduction", "fack", "early_retransmit", "impatient", "rcvbuf_tuning"}
     that_matter_on_other_paths = {
         "ecn": "queues that mark",
         "txqueuelen": "devices with a rate",

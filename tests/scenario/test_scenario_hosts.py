@@ -61,6 +61,7 @@ AXES: dict[str, list[Any]] = {
     "recovery": ["rack", "rfc6675", "newreno"],
     "fack": [True, False],
     "early_retransmit": [True, False],
+    "impatient": [True, False],
     "reduction": ["prr", "rate_halving", "immediate"],
     "tlp": [True, False],
     "frto": [True, False],

@@ -265,6 +265,11 @@ pub(crate) fn check_host(table: &str, host: &Host) -> Result<(), Refusal> {
             "Linux has had none since 4.14; give false, or the simulator",
         ),
         (
+            host.impatient,
+            "impatient",
+            "Linux restarts the timer with each partial ACK; give false, or the simulator",
+        ),
+        (
             tunes_twice,
             "rcvbuf_tuning",
             "Linux has tuned in another way since 3.14; give \"rising\", or the simulator",

@@ -100,6 +100,10 @@ class Hosts(Table):
     outstanding, and nothing more to send, retransmits the oldest when all others have arrived, a quarter of a
     round trip later (RFC 5827; `net.ipv4.tcp_early_retrans = 2` in Linux 3.5 to 4.13). No kernel that Tussle
     builds has it."""
+    impatient: Axis[Switch] | None = None
+    """Whether a sender without SACK restarts its retransmission timer with the first partial ACK of a
+    recovery alone, so that a loss of many packets ends in a timeout (RFC 6582, 4, the Impatient variant of
+    NewReno, as in ns-2). Linux restarts it with each (Slow-but-Steady). No kernel has it."""
     reduction: Axis[Reduction] | None = None
     """How a sender in recovery reduces its window: by proportional rate reduction ("prr", RFC 6937); by one
     packet for every second ACK, as before Linux 3.2 ("rate_halving"); or all at the loss ("immediate", RFC

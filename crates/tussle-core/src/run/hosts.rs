@@ -31,6 +31,9 @@ pub struct Host {
     /// Whether a sender that counts losses retransmits early with fewer than four packets outstanding (RFC 5827; Linux 3.5 to
     /// 4.13: `tcp_early_retrans = 2`).
     pub early_retransmit: bool,
+    /// Whether a sender without SACK restarts its retransmission timer with the first partial ACK of a recovery alone (RFC 6582,
+    /// 4, Impatient), and not with each (Slow-but-Steady, as Linux).
+    pub impatient: bool,
     /// Reduction of a sender's window in recovery.
     pub reduction: Reduction,
     /// Whether a sender with SACK sends tail loss probes (RFC 8985, 7; Linux: `tcp_early_retrans`).
@@ -175,6 +178,7 @@ impl Default for Host {
             recovery: LossDetection::Rack,
             fack: false,
             early_retransmit: false,
+            impatient: false,
             reduction: Reduction::Prr,
             tlp: true,
             frto: true,

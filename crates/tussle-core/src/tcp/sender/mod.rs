@@ -164,6 +164,8 @@ pub struct Sender {
     probes: bool,
     /// Whether an ACK of data never retransmitted may still prove a timeout spurious (RFC 5682).
     frto: bool,
+    /// Partial ACKs of this recovery without SACK.
+    partial_acks: u32,
     /// Timeouts since the last progress.
     unanswered_timeouts: u32,
     /// First packet above the receive window.
@@ -267,6 +269,7 @@ impl Sender {
             probe: None,
             probes: setup.host.tlp && setup.sack,
             frto: false,
+            partial_acks: 0,
             unanswered_timeouts: 0,
             window_end: INITIAL_WINDOW_PACKETS,
             offered: ReceiveWindow::of_packets(INITIAL_WINDOW_PACKETS),

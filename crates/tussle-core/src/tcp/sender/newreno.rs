@@ -45,9 +45,17 @@ impl Sender {
     pub(super) fn detect_loss_by_duplicates(&mut self, una_advanced: bool) {
         let is_enough = self.flow.state < State::Recovery && self.flow.sacked_out >= self.rack.reordering;
         let is_partial = self.flow.state == State::Recovery && una_advanced;
+        self.partial_acks += u32::from(is_partial);
         if (is_enough || is_partial) && !self.board.get(self.flow.una).is_lost() {
             self.board.mark_lost(self.flow.una, &mut self.flow);
         }
+    }
+
+    /// Whether the retransmission timer runs on: the first partial ACK has restarted it, and the sender is impatient.
+    /// [RFC 6582, 4](https://www.rfc-editor.org/rfc/rfc6582#section-4)
+    pub(super) fn is_timer_kept(&self) -> bool {
+        let is_repairing = self.flow.state == State::Recovery && self.flow.una < self.flow.high_seq;
+        self.setup.host.impatient && is_repairing && self.partial_acks > 1
     }
 
     /// Whether recovery or repair must not end yet: everything sent before it is acknowledged, but duplicate ACKs of

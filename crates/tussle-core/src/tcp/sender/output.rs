@@ -216,7 +216,8 @@ impl Sender {
             }
             retransmitted_oldest |= number == self.flow.una;
         }
-        if retransmitted_oldest && self.timer.pending() != Some(Alarm::Reordering) {
+        let keeps_timer = self.timer.pending() == Some(Alarm::Reordering) || self.is_timer_kept();
+        if retransmitted_oldest && !keeps_timer {
             self.timer.set(Alarm::Retransmit, self.flow.now, self.flow.rtt.rto());
         }
     }

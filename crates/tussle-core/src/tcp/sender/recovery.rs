@@ -136,6 +136,7 @@ impl Sender {
         }
         if !self.setup.sack {
             self.detect_loss_by_duplicates(info.una_advanced());
+            info.set_timer &= !self.is_timer_kept();
             return self.report_losses();
         }
         if !self.detects_by_time() || !std::mem::take(&mut self.rack.advanced) {
@@ -192,6 +193,7 @@ impl Sender {
             self.begin_reduction(Cause::Loss);
         }
         self.enter(State::Recovery);
+        self.partial_acks = 0;
         self.counts.recoveries += 1;
         out.events.push(Event::Recovery);
     }
