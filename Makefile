@@ -33,7 +33,7 @@ setup: .venv/.checked  ## Check what is needed, then install it and the command 
 	@touch $@
 
 # Tools and libraries, as pyproject.toml declares them. Python compiles of them what it imports.
-.venv/.tools: pyproject.toml .venv/.checked
+.venv/.tools: pyproject.toml | .venv/.checked
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python tools/requirements.py > .venv/requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r .venv/requirements.txt

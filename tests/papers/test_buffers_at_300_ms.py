@@ -72,7 +72,7 @@ def test_without_a_scoreboard_bic_and_cubic_fall_behind_too_which_they_do_not_in
     assert f"BIC and CUBIC get at most {most:.0f} in each row, where at least {least:.0f} is printed" in WORDS
 
 
-@pytest.mark.parametrize("algorithm", ["scalable", "htcp", "bic", "cubic"])
+@pytest.mark.parametrize("algorithm", ["scalable", "highspeed", "htcp", "bic", "cubic"])
 def test_with_a_scoreboard_no_fast_variant_falls_behind(goodputs, algorithm: str):
     assert all(goodputs[*row, "rfc6675", algorithm] > MOST_OF_THE_LINK for row in EVERY_ROW)
 

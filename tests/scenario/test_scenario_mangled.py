@@ -49,7 +49,7 @@ WHOLE = {
         ],
         "queue": {
             "kind": ["fifo", "threshold", "codel"],
-            "limit": ["1 bdp", "300 kB"],
+            "limit": ["1 bdp", "300 kB", "100 packets", "40 ms"],
             "mark_above": "20 packets",
             "target": "5 ms",
             "interval": "100 ms",
