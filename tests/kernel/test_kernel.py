@@ -231,13 +231,23 @@ def test_symbolic_links_and_permissions_are_kept(linux, tmp_path):
         (tmp_path / "tree.json").unlink()
 
 
-def test_an_interrupted_build_leaves_no_process_and_continues(linux, cache):
-    """The build prints nothing meanwhile: with polars loaded, an interrupt does not end a read."""
+@pytest.mark.parametrize(
+    "host",
+    [
+        # The build prints nothing meanwhile: with polars loaded, an interrupt does not end a read.
+        "import polars",
+        # `make` compiles, and Python has not yet been told that it runs.
+        "import subprocess, time; start = subprocess.Popen.__init__; "
+        "subprocess.Popen.__init__ = lambda *a, **k: (start(*a, **k), time.sleep('linux' in a[1]))[0]",
+    ],
+    ids=["idle", "busy"],
+)
+def test_an_interrupted_build_leaves_no_process_and_continues(host, linux, cache):
     written(linux, Makefile=MAKEFILE.replace("cp net", "test -e go || exec sleep 1234; cp net"))
     command = [
         sys.executable,
         "-c",
-        "import polars; from tussle.cli import main; main()",
+        f"{host}; from tussle.cli import main; main()",
         "kernel",
         "build",
         "--source",
@@ -256,11 +266,11 @@ def test_an_interrupted_build_leaves_no_process_and_continues(linux, cache):
 
 
 def running() -> str:
-    return "".join(
-        file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        for file in Path("/proc").glob("[0-9]*/cmdline")
-        if file.exists()
-    )
+    texts = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has ended
+            texts.append(file.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return "".join(texts)
 
 
 # --- choice of a kernel ---

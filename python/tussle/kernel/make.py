@@ -6,11 +6,11 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 from tussle.errors import TussleError
 from tussle.kernel.configuration import KCONFIG, PRESETS
@@ -60,10 +60,49 @@ class Make:
 
     def _call(self, *arguments: str) -> None:
         command = ["make", "ARCH=um", f"KBUILD_KCONFIG={KCONFIG}", *arguments]
-        log = self.log.open("a", buffering=1, encoding="utf-8")
-        # `make` has a session of its own, so that the block below can end it with all its compilers. Nothing
-        # that takes time is before that block, because an interrupt there would leave them running.
-        started = subprocess.Popen(  # noqa: S603
+        started: Future[subprocess.Popen[str]] = Future()
+        with ThreadPoolExecutor(1) as thread:
+            try:
+                # An interrupt reaches the main thread only, which would lose a `make` that it is starting.
+                # Nor does it end a read once polars is loaded.
+                made = thread.submit(self._follow, command, started)
+                while not made.done():
+                    wait([made], _TIMEOUT_S)
+                status = made.result()
+            except BaseException:
+                if not started.cancel() and not started.exception():
+                    with suppress(ProcessLookupError):
+                        os.killpg(started.result().pid, signal.SIGTERM)
+                raise
+        if status:
+            lines = self.log.read_text("utf-8").splitlines()[-_SHOWN_LINES:]
+            raise TussleError(
+                f"`{' '.join(command)}` failed; its output is in {self.log}, and its last lines are above",
+                "".join(f"{line}\n" for line in lines),
+            )
+
+    def _follow(self, command: Sequence[str], started: Future[subprocess.Popen[str]]) -> int:
+        """Run a command, unless `started` is cancelled; return its status."""
+        if not started.set_running_or_notify_cancel():
+            return 0
+        try:
+            process = self._start(command)
+        except BaseException as error:
+            started.set_exception(error)
+            raise
+        started.set_result(process)
+        objects = 0
+        with process, self.log.open("a", buffering=1, encoding="utf-8") as log:
+            for line in process.stdout or ():
+                log.write(line)
+                if _OBJECT.match(line):
+                    objects += 1
+                    self.progress.reach(min(objects / _OBJECTS_OF_A_WHOLE_BUILD, 1), f"{objects} objects")
+        return process.returncode
+
+    def _start(self, command: Sequence[str]) -> subprocess.Popen[str]:
+        """Start a command in a session of its own, so that it can be ended with all its compilers."""
+        return subprocess.Popen(  # noqa: S603
             command,
             cwd=self.tree,
             env=_environment(),
@@ -74,31 +113,6 @@ class Make:
             errors="replace",
             start_new_session=True,
         )
-        with log, started as process, ThreadPoolExecutor(1) as reader:
-            try:
-                following = reader.submit(self._follow, process.stdout or (), log)
-                # A read does not end on an interrupt once polars is loaded, so that a thread reads.
-                while not following.done():
-                    wait([following], _TIMEOUT_S)
-                following.result()
-                status = process.wait()
-            except BaseException:
-                os.killpg(process.pid, signal.SIGTERM)
-                raise
-        if status:
-            lines = self.log.read_text("utf-8").splitlines()[-_SHOWN_LINES:]
-            raise TussleError(
-                f"`{' '.join(command)}` failed; its output is in {self.log}, and its last lines are above",
-                "".join(f"{line}\n" for line in lines),
-            )
-
-    def _follow(self, lines: Iterable[str], log: TextIO) -> None:
-        objects = 0
-        for line in lines:
-            log.write(line)
-            if _OBJECT.match(line):
-                objects += 1
-                self.progress.reach(min(objects / _OBJECTS_OF_A_WHOLE_BUILD, 1), f"{objects} objects")
 
 
 def _environment() -> dict[str, str]:

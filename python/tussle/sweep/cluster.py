@@ -22,10 +22,10 @@ from tussle.own_algorithms import files_sha256
 from tussle.sweep.dispatch import TaskLostError
 from tussle.workers.pool import ExecutorLostError
 
-_TIMEOUT_S = 30
+_TIMEOUT_S = 60
 """Time limit for a scheduler to write its file and to answer, and for the first worker.
 
-A busy host may take ten seconds to start Python.
+A busy host has taken more than half a minute to start Dask.
 """
 _GLANCE_S = 0.1
 _WITHOUT_WORKERS_S = 600
