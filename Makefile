@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
-# Where it is set, every command would compile the modules that it imports anew, for more than a second.
+# Where it is set, Python keeps no compiled modules, and each command compiles what it imports for more than a second.
 unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= python3

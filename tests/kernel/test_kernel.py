@@ -232,7 +232,7 @@ def test_symbolic_links_and_permissions_are_kept(linux, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "host",
+    "first",
     [
         # The build prints nothing meanwhile: with polars loaded, an interrupt does not end a read.
         "import polars",
@@ -242,12 +242,14 @@ def test_symbolic_links_and_permissions_are_kept(linux, tmp_path):
     ],
     ids=["idle", "busy"],
 )
-def test_an_interrupted_build_leaves_no_process_and_continues(host, linux, cache):
-    written(linux, Makefile=MAKEFILE.replace("cp net", "test -e go || exec sleep 1234; cp net"))
+def test_an_interrupted_build_leaves_no_process_and_continues(first, linux, cache):
+    # Other processes run this test at the same time, and look for commands of their own.
+    waiting = f"sleep {1_000_000 + os.getpid()}"
+    written(linux, Makefile=MAKEFILE.replace("cp net", f"test -e go || exec {waiting}; cp net"))
     command = [
         sys.executable,
         "-c",
-        f"{host}; from tussle.cli import main; main()",
+        f"{first}; from tussle.cli import main; main()",
         "kernel",
         "build",
         "--source",
@@ -260,7 +262,7 @@ def test_an_interrupted_build_leaves_no_process_and_continues(host, linux, cache
     process.send_signal(signal.SIGINT)
     assert process.communicate()[1] == "tussle: interrupted; repeat the same command to go on\n"
     assert process.returncode == 130
-    assert "sleep 1234" not in running()
+    assert waiting not in running()
     (cache / "tree/go").touch()
     assert not build(linux).already_built
 

@@ -65,7 +65,7 @@ class Make:
             try:
                 # An interrupt reaches the main thread only, which would lose a `make` that it is starting.
                 # Nor does it end a read once polars is loaded.
-                made = thread.submit(self._follow, command, started)
+                made = thread.submit(self._run, command, started)
                 while not made.done():
                     wait([made], _TIMEOUT_S)
                 status = made.result()
@@ -81,7 +81,7 @@ class Make:
                 "".join(f"{line}\n" for line in lines),
             )
 
-    def _follow(self, command: Sequence[str], started: Future[subprocess.Popen[str]]) -> int:
+    def _run(self, command: Sequence[str], started: Future[subprocess.Popen[str]]) -> int:
         """Run a command, unless `started` is cancelled; return its status."""
         if not started.set_running_or_notify_cancel():
             return 0
