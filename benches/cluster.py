@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +16,7 @@ from pathlib import Path
 import psutil
 
 from tussle.scenario import Scenario
-from tussle.sweep import SweepSettings, sweep
-from tussle.workers.costs import Cost
+from tussle.sweep import Silent, SweepSettings, sweep
 
 SCENARIO = {
     "question": "How large is the overhead of a very short run?",
@@ -62,7 +61,7 @@ class Usage:
 
 
 @dataclass
-class Stages:
+class Stages(Silent):
     """Time that each stage of a sweep used, recorded when the sweep reports progress."""
 
     processes: dict[str, psutil.Process]
@@ -84,15 +83,6 @@ class Stages:
         """Measure the planning, when all runs are planned and checked."""
         self.runs = total
         self.end("plan")
-
-    def repeat(self, runs: int) -> None:
-        """Do nothing: no file of a run is damaged here."""
-
-    def advance(self) -> None:
-        """Do nothing: single runs are not timed."""
-
-    def spend(self, costs: Sequence[Cost]) -> None:
-        """Do nothing: no algorithm is written in Python here."""
 
     def merge(self) -> None:
         """Measure the execution, when all runs are executed."""

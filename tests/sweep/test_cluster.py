@@ -3,12 +3,14 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ from tussle.engines.kernel import KernelEngine
 from tussle.errors import TussleError
 from tussle.scenario import Scenario
 from tussle.sweep import SweepSettings, cluster, sweep
+from tussle.sweep.progress import Silent
 
 QUICK = {
     "duration": "1 s",
@@ -236,6 +239,21 @@ def test_ctrl_c_cancels_the_pending_tasks_of_a_cluster(
     assert stored(tmp_path / "out") < 40
 
 
+@pytest.mark.parametrize("there", ["none.json", "tcp://127.0.0.1:{port}"])
+def test_ctrl_c_ends_the_wait_for_a_scheduler(there: str, tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(LONG)
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        address = there.format(port=deaf.getsockname()[1])
+        command = [Path(sys.executable).with_name("tussle"), "run", "long.toml", "--cluster", address]
+        with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            assert process.stderr.readline().endswith("; waiting for 60 s at most\n")
+            process.send_signal(signal.SIGINT)
+            problems = process.communicate(timeout=30)[1]
+    assert process.returncode == 130
+    assert problems == "tussle: interrupted before anything was finished; repeat the same command\n"
+
+
 def tasks(dask_scheduler: Any) -> int:
     return len(dask_scheduler.tasks)
 
@@ -279,10 +297,48 @@ def test_an_unreachable_scheduler_is_refused_before_the_first_run(
     assert not partial_of(tmp_path / "out").exists()
 
 
+class Waits(Silent):
+    """A receiver that keeps what a sweep says it waits for."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def wait(self, text: str) -> None:
+        self.texts.append(text)
+
+
+@pytest.mark.parametrize("there", ["none.json", "wrong.json"])
+def test_a_sweep_says_that_it_waits_for_the_file_of_a_scheduler(
+    there: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cluster, "_TIMEOUT_S", 2)
+    monkeypatch.setattr(cluster, "_AT_ONCE_S", 0.2)
+    (tmp_path / "wrong.json").write_text("no JSON")
+    waits = Waits()
+    assert "no scheduler answers" in refusal(replace(on(there), progress=waits), tmp_path / "out")
+    assert waits.texts == [f"{there} has no address of a scheduler yet; waiting for 2 s at most"]
+
+
+def test_a_port_where_something_else_listens_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "_TIMEOUT_S", 2)
+    monkeypatch.setattr(cluster, "_AT_ONCE_S", 0.2)
+    waits = Waits()
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        there = f"tcp://127.0.0.1:{deaf.getsockname()[1]}"
+        sentence = refusal(replace(on(there), progress=waits), tmp_path / "out")
+    assert "no scheduler answers (something else accepts connections there)" in sentence
+    assert waits.texts == [f"{there} does not answer yet; waiting for 2 s at most"]
+
+
 def test_a_cluster_without_workers_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "_TIMEOUT_S", 1)
+    waits = Waits()
     with started(tmp_path) as (file, _):
-        sentence = refusal(on(file), tmp_path / "out")
+        sentence = refusal(replace(on(file), progress=waits), tmp_path / "out")
+    assert waits.texts[-1].endswith(" has no workers yet; waiting for 1 s at most")
     assert (
         "has no workers, and none came within 1 s; start some, on any machine: dask worker tcp://" in sentence
     )
@@ -317,7 +373,7 @@ def test_a_worker_whose_results_would_differ_is_refused_before_the_first_run(
 
 
 def test_a_late_worker_with_another_version_refuses_its_tasks(address: str) -> None:
-    with cluster.connected(address) as workers:
+    with cluster.connected(address, print) as workers:
         workers.require(cluster.Needs(FakeEngine(), ()))
         workers._expected = {**workers._expected, "Tussle": "0.0.9"}
         error = workers.submit(sum, [1, 2]).exception(timeout=60)

@@ -513,6 +513,9 @@ class Counting:
         self.calls: Counter[str] = Counter()
         self.began: tuple[int, int] | None = None
 
+    def wait(self, text: str) -> None:
+        self.calls[text] += 1
+
     def begin(self, total: int, finished: int) -> None:
         self.began = (total, finished)
 

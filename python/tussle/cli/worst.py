@@ -13,7 +13,7 @@ from tussle.cli._completion import names_of
 from tussle.cli._engines import EngineName, KernelChoice, OneKernel, one_engine_of
 from tussle.cli._options import RESULTS, ClusterAddress, Workers, folder_of
 from tussle.cli._sweep import SweepMeans
-from tussle.cli._terminal import INTERRUPTED, columns, complain, progress_console, say, show, show_whole
+from tussle.cli._terminal import INTERRUPTED, columns, complain, note, progress_console, say, show, show_whole
 from tussle.errors import TussleError, shown
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _carry_out(request: "Request", folder: Path, means: SweepMeans) -> None:
     pooled = means.engine.max_parallel_runs is None and means.cluster is None and count > 1
     try:
         with _Bar(request.budget.runs) as bar, processes(count) if pooled else nullcontext() as executor:
-            execution = Execution(means.engine, means.workers, means.cluster, executor, bar.advance)
+            execution = Execution(means.engine, means.workers, means.cluster, executor, bar.advance, note)
             result, timing = search(replace(request, say=bar.say), folder, execution)
     except KeyboardInterrupt:
         partial = partial_of(folder)

@@ -80,7 +80,7 @@ def sweep(scenario: Scenario, folder: Path | str, settings: SweepSettings | None
     _refuse_crowd(settings)
     with (
         closing(settings.engine),
-        connected(settings.cluster) if settings.cluster else nullcontext() as cluster,
+        connected(settings.cluster, settings.progress.wait) if settings.cluster else nullcontext() as cluster,
     ):
         return _swept(scenario, folder, _Means(settings, cluster))
 

@@ -8,11 +8,12 @@ import platform
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import tussle
@@ -27,6 +28,8 @@ _TIMEOUT_S = 60
 
 A busy host has taken more than half a minute to start Dask.
 """
+_AT_ONCE_S = 1.0
+"""Time that a wait may take before it is reported."""
 _GLANCE_S = 0.1
 _WITHOUT_WORKERS_S = 600
 """Time limit for the next worker after all were lost: batch systems restart jobs."""
@@ -153,16 +156,16 @@ class Cluster(Executor):
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Cluster]:
+def connected(address: str, tell: Callable[[str], object]) -> Iterator[Cluster]:
     """Connect to the scheduler at an address or of a file (`….json`), while the block lasts.
 
-    Pending tasks are cancelled at the end. Raises TussleError when Dask is not installed, the scheduler does
-    not answer, or there is no worker.
+    `tell` is called with what is waited for. Pending tasks are cancelled at the end. Raises TussleError when
+    Dask is not installed, the scheduler does not answer, or there is no worker.
     """
     with _quiet():
-        client = _client(address)
+        client = _client(address, tell)
         try:
-            _wait_for_a_worker(client, address)
+            _wait_for_a_worker(client, address, tell)
             cluster = Cluster(client, address)
             try:
                 yield cluster
@@ -172,7 +175,7 @@ def connected(address: str) -> Iterator[Cluster]:
             client.close()
 
 
-def _client(address: str) -> Any:
+def _client(address: str, tell: Callable[[str], object]) -> Any:
     try:
         from distributed import Client
     except ImportError as error:
@@ -180,11 +183,9 @@ def _client(address: str) -> Any:
             f"{argument('cluster')}: Dask is not installed; pip install distributed, here and on the workers"
         ) from error
     try:
-        found = _in_file(Path(address)) if address.endswith(".json") else address
-        # A client that cannot connect waits for an answer even when it is closed. It is created in a thread,
-        # since notebooks have an event loop of their own.
-        with ThreadPoolExecutor(1) as thread:
-            thread.submit(asyncio.run, _knock(found)).result()
+        found = _in_file(Path(address), tell) if address.endswith(".json") else address
+        # A client that cannot connect waits for an answer even when it is closed.
+        _wait_for_an_answer(found, tell)
         return Client(found, timeout=_TIMEOUT_S, set_as_default=False)
     except Exception as error:
         # The type of the exception depends on the kind of address.
@@ -195,35 +196,80 @@ def _client(address: str) -> Any:
         ) from error
 
 
-def _in_file(file: Path) -> str:
+class _Wait:
+    """A wait of at most `_TIMEOUT_S`, which is reported once if it takes more than a moment."""
+
+    def __init__(self, lack: str, tell: Callable[[str], object]) -> None:
+        """Begin; `lack` is what is not there yet."""
+        self._text = f"{lack}; waiting for {_TIMEOUT_S} s at most"
+        self._tell = tell
+        self._began = time.monotonic()
+        self._told = False
+
+    def is_over(self) -> bool:
+        waited_s = time.monotonic() - self._began
+        if waited_s >= _AT_ONCE_S and not self._told:
+            self._tell(self._text)
+            self._told = True
+        return waited_s >= _TIMEOUT_S
+
+
+def _in_file(file: Path, tell: Callable[[str], object]) -> str:
     """Return the address in a scheduler's file, which the scheduler does not write atomically."""
-    give_up = time.monotonic() + _TIMEOUT_S
+    waiting = _Wait(f"{file} has no address of a scheduler yet", tell)
     while True:
         try:
             return json.loads(file.read_text("utf-8"))["address"]
         except (OSError, ValueError):
-            if time.monotonic() >= give_up:
+            if waiting.is_over():
                 raise
         time.sleep(_GLANCE_S)
 
 
-async def _knock(address: str) -> None:
+def _wait_for_an_answer(address: str, tell: Callable[[str], object]) -> None:
     """Raise the error of a connection if no scheduler answers."""
+    answer: Future[None] = Future()
+
+    def knock() -> None:
+        try:
+            answer.set_result(asyncio.run(_knock(address)))
+        except Exception as error:
+            answer.set_exception(error)
+
+    # Notebooks have an event loop of their own, and an interrupt does not wait for a daemon.
+    Thread(target=knock, daemon=True).start()
+    waiting = _Wait(f"{address} does not answer yet", tell)
+    # An interrupt is handled at the end of a wait.
+    while not wait([answer], _GLANCE_S).done:
+        if waiting.is_over():
+            raise TimeoutError("something else accepts connections there")
+    answer.result()
+
+
+async def _knock(address: str) -> None:
     from distributed import Security
     from distributed.comm.core import connect
 
-    comm = await connect(address, timeout=_TIMEOUT_S, **Security().get_connection_args("client"))
+    # Dask limits the time for a connection, which ends first, but not the time for an answer.
+    timeout_s = _TIMEOUT_S - 3 * _GLANCE_S
+    comm = await connect(address, timeout=timeout_s, **Security().get_connection_args("client"))
     comm.abort()
 
 
-def _wait_for_a_worker(client: Any, address: str) -> None:
-    try:
-        client.wait_for_workers(1, timeout=_TIMEOUT_S)
-    except TimeoutError as error:
-        raise TussleError(
-            f"{argument('cluster', address)}: the scheduler has no workers, and none came within "
-            f"{_TIMEOUT_S} s; start some, on any machine: dask worker {client.scheduler.address}"
-        ) from error
+def _wait_for_a_worker(client: Any, address: str, tell: Callable[[str], object]) -> None:
+    scheduler = client.scheduler.address
+    waiting = _Wait(f"the scheduler at {scheduler} has no workers yet", tell)
+    while True:
+        try:
+            client.wait_for_workers(1, timeout=_GLANCE_S)
+        except TimeoutError as error:
+            if waiting.is_over():
+                raise TussleError(
+                    f"{argument('cluster', address)}: the scheduler has no workers, and none came within "
+                    f"{_TIMEOUT_S} s; start some, on any machine: dask worker {scheduler}"
+                ) from error
+        else:
+            return
 
 
 @contextmanager

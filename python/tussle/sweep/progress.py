@@ -17,6 +17,10 @@ from tussle.workers.costs import Cost, added
 class SweepProgress(Protocol):
     """Reports of a sweep."""
 
+    def wait(self, text: str) -> None:
+        """Report what the sweep waits for before its first run, as a text."""
+        ...
+
     def begin(self, total: int, finished: int) -> None:
         """Report `total` runs, of which `finished` were finished earlier."""
         ...
@@ -40,6 +44,9 @@ class SweepProgress(Protocol):
 
 class Silent:
     """Progress without output."""
+
+    def wait(self, text: str) -> None:
+        """Do nothing."""
 
     def begin(self, total: int, finished: int) -> None:
         """Do nothing."""
@@ -93,6 +100,10 @@ class ProgressBar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.stop()
+
+    def wait(self, text: str) -> None:
+        """Note what the sweep waits for."""
+        self._note(text)
 
     def begin(self, total: int, finished: int) -> None:
         """Show the number of runs, and of those finished earlier."""

@@ -15,8 +15,7 @@ import polars as pl
 from tussle.dataset import Dataset
 from tussle.engines import Engine, engine
 from tussle.errors import TussleError
-from tussle.sweep import SweepSettings, sweep
-from tussle.workers.costs import Cost
+from tussle.sweep import Silent, SweepSettings, sweep
 from tussle.worst._journal import Found, append_journal, read_journal
 from tussle.worst._problem import Pair, Problem
 from tussle.worst._space import Settings
@@ -38,6 +37,8 @@ class Execution:
     """Worker processes that live as long as the search."""
     advance: Callable[[], None] = lambda: None
     """Called after each run."""
+    tell: Callable[[str], object] = lambda _: None
+    """Called with what a sweep waits for."""
 
     def sweep(self, engine: Engine | None = None) -> SweepSettings:
         """Return the settings of a sweep, on another engine if one is given."""
@@ -48,28 +49,26 @@ class Execution:
             engine=chosen,
             cluster=self.cluster,
             executor=executor,
-            progress=_Runs(self.advance),
+            progress=_Runs(self.advance, self.tell),
         )
 
 
 @dataclass(frozen=True)
-class _Runs:
-    """Progress of a sweep within a search: only runs are counted."""
+class _Runs(Silent):
+    """Progress of a sweep within a search, which has its own total."""
 
     on_run: Callable[[], None]
+    tell: Callable[[str], object]
+
+    def wait(self, text: str) -> None:
+        self.tell(text)
 
     def begin(self, total: int, finished: int) -> None:  # noqa: ARG002 (the search knows the total)
         for _ in range(finished):
             self.on_run()
 
-    def repeat(self, runs: int) -> None: ...
-
     def advance(self) -> None:
         self.on_run()
-
-    def spend(self, costs: Sequence[Cost]) -> None: ...
-
-    def merge(self) -> None: ...
 
 
 @dataclass
