@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 from tussle.engines.sim import ENGINE
 from tussle.papers import Setting, Study, planned
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 WORDS = " ".join((DOCS / "explanation" / "published-studies.md").read_text("utf-8").split())
 PAGE = (DOCS / "papers" / "buffer-provisioning.md").read_text("utf-8")
 MOST_OF_THE_LINK = 171
@@ -26,6 +28,16 @@ def goodputs() -> dict[tuple[str, ...], float]:
     rows = table.filter(part="recovery", engine="sim-study-hosts", quantity="goodput")
     assert rows.height == 56
     return {tuple(row.split(", ")): mean for row, mean in rows.select("row", "mean").iter_rows()}
+
+
+@pytest.fixture(scope="module")
+def over_windows() -> pl.DataFrame:
+    """Goodput in Mbit/s of a flow without a scoreboard over its receive window, a column for each engine."""
+    table = pl.read_csv(DOCS / "papers" / "buffer-provisioning" / "comparison.csv")
+    rows = table.filter(part="receive-window", quantity="goodput").pivot("engine", index="row", values="mean")
+    assert rows.height == 36
+    names = pl.col("row").str.split(", ").list.to_struct(fields=["window", "rtt", "limit", "algorithm"])
+    return rows.with_columns(names.alias("names")).unnest("names")
 
 
 @pytest.fixture(scope="module")
@@ -103,3 +115,41 @@ def test_the_timer_of_the_newreno_agent_ends_each_recovery_of_a_fast_variant_and
     impatient, steady = (flow_of(algorithm, impatient=each) for each in (True, False))
     assert impatient["timeouts"] >= impatient["recoveries"] - 1 > 100
     assert steady["timeouts"] < steady["recoveries"]
+
+
+def test_both_engines_agree_with_a_receive_window_that_linux_can_hold(over_windows: pl.DataFrame):
+    rows = over_windows.with_columns(off=(pl.col("kernel") - pl.col("sim")).abs())
+    held = rows.filter(pl.col("window") != "1 GiB")
+    assert (
+        f"With a window that is set to 128 or 512 MiB all {held.height} goodputs of both engines agree to"
+        in WORDS
+    )
+    assert f"agree to {held['off'].max():.1f} Mbit/s" in WORDS
+    apart = rows.filter(pl.col("off") > 1.4)
+    assert "With one that is set to 1 GiB these three differ again, and Westwood+ does not" in WORDS
+    assert sorted(apart["algorithm"]) == ["cubic", "htcp", "scalable"]
+    assert set(apart.select("window", "limit").iter_rows()) == {("1 GiB", "1 bdp")}
+
+
+def test_linux_lacks_a_buffer_for_a_window_of_1_gib_while_packets_wait():
+    """The arithmetic of the agent: twice the window, and the memory of the packets that wait out of order."""
+    agent = ROOT / "crates" / "tussle-agent" / "src" / "network" / "buffers.rs"
+    [memory] = re.findall(r"const OUT_OF_ORDER_BYTES: u64 = (\d+);", agent.read_text("utf-8"))
+    assert f"Linux would need a buffer of {2 + int(memory) / 1448:.1f} GiB, and its largest has 2" in WORDS
+
+
+def test_no_receive_window_gives_the_printed_goodputs(over_windows: pl.DataFrame, printed):
+    in_print = [printed["300 ms", "1 bdp", name] for name in ("scalable", "cubic")]
+    of_the_agent = over_windows.group_by("algorithm", "limit").agg(
+        change=pl.col("sim-study-hosts").max() - pl.col("sim-study-hosts").min()
+    )
+    assert of_the_agent.height == 12
+    assert of_the_agent["change"].max() == 0
+    assert "it changes nothing with the timer of the NewReno agent" in WORDS
+    ranges = [
+        f"{goodputs.min():.0f} to {goodputs.max():.0f}"
+        for name in ("scalable", "cubic")
+        for goodputs in [over_windows.filter(algorithm=name, limit="1 bdp")["sim"]]
+    ]
+    said = f"Scalable gets {ranges[0]} and CUBIC {ranges[1]}"
+    assert f"{said} Mbit/s with 1 BDP, where {in_print[0]:.0f} and {in_print[1]:.0f} are printed" in WORDS
