@@ -1,6 +1,8 @@
 """A small simulated dataset from which every metric can be computed."""
 
+import atexit
 import functools
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -31,5 +33,6 @@ SCENARIO = {
 @functools.cache
 def measured() -> Dataset:
     """Return the dataset; its folder is outside `tmp_path` and is kept until all tests have run."""
-    folder = Path(tempfile.mkdtemp(prefix="tussle-tests-")) / "measured"
-    return sweep(Scenario.from_dict(SCENARIO), folder, SweepSettings(workers=1))
+    folder = Path(tempfile.mkdtemp(prefix="tussle-tests-"))
+    atexit.register(shutil.rmtree, folder)
+    return sweep(Scenario.from_dict(SCENARIO), folder / "measured", SweepSettings(workers=1))

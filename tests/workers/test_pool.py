@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import pytest
@@ -63,6 +64,37 @@ def test_leaving_the_block_ends_a_task(tmp_path: Path):
     begun = tmp_path / "begun"
     with pytest.raises(KeyboardInterrupt):
         leave([(for_an_hour, begun)], begun)
+
+
+def in_a_temporary_folder(begun: Path) -> None:
+    with TemporaryDirectory(dir=begun.parent):
+        for_an_hour(begun)
+
+
+def test_a_task_that_is_ended_removes_its_temporary_files(tmp_path: Path):
+    begun = tmp_path / "begun"
+    with pytest.raises(KeyboardInterrupt):
+        leave([(in_a_temporary_folder, begun)], begun)
+    assert list(tmp_path.iterdir()) == [begun]
+
+
+def without_an_end(begun: Path) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for_an_hour(begun)
+    raise AssertionError("an hour is longer than this test")
+
+
+def test_a_task_that_does_not_end_by_itself_is_killed(tmp_path: Path):
+    begun = tmp_path / "begun"
+    with pytest.raises(KeyboardInterrupt):
+        leave([(without_an_end, begun)], begun)
+
+
+def test_a_terminated_worker_is_lost_with_its_signal():
+    with processes(1) as pool:
+        lost = pool.submit(signal.raise_signal, signal.SIGTERM)
+        with pytest.raises(BrokenExecutor, match=r"a worker process was killed by SIGTERM$"):
+            lost.result(timeout=60)
 
 
 def is_killed_while_it_sends() -> bytes:

@@ -6,17 +6,20 @@ import pickle
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
 from typing import Any, TypeAlias
 
 _END_S = 5.0
 """Time allowed for a worker to end once its connection is closed."""
+_LEAVE_S = 1.0
+"""Time allowed for a worker to remove its temporary files."""
 
 
 class ExecutorLostError(BrokenExecutor):
@@ -40,7 +43,7 @@ def available_cores() -> int:
 
 @contextmanager
 def processes(workers: int) -> Iterator[Executor]:
-    """Run an executor of worker processes, which end at once when the block is left by an exception.
+    """Run an executor of worker processes, which end when the block is left by an exception.
 
     They also end when this process is killed. The task of a worker that was killed fails with
     ExecutorLostError; other workers execute the others.
@@ -94,9 +97,19 @@ class _Workers(Executor):
             thread.join()
 
     def kill(self) -> None:
-        """End the workers at once."""
+        """End the workers, which first remove their temporary files if that does not take long."""
         with self._lock:
-            for process in self._workers.values():
+            running = list(self._workers.values())
+        for process in running:
+            process.terminate()
+        give_up = time.monotonic() + _LEAVE_S
+        left = [process.sentinel for process in running]
+        try:
+            while left and (left_s := give_up - time.monotonic()) > 0:
+                ended = wait(left, left_s)
+                left = [sentinel for sentinel in left if sentinel not in ended]
+        finally:
+            for process in running:
                 process.kill()
 
     def _start(self) -> None:
@@ -210,12 +223,25 @@ def _without_main() -> Iterator[None]:
 def _serve(connection: Connection) -> None:
     """Execute calls in a worker until the other end of its connection closes."""
     threading.Thread(target=_end_with_starter, daemon=True).start()
-    while True:
-        try:
-            asked = connection.recv_bytes()
-        except (EOFError, OSError):
-            return
-        connection.send_bytes(_answer(asked))
+    signal.signal(signal.SIGTERM, _leave)
+    try:
+        while True:
+            try:
+                asked = connection.recv_bytes()
+            except (EOFError, OSError):
+                return
+            connection.send_bytes(_answer(asked))
+    except _Terminated:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTERM)
+
+
+class _Terminated(KeyboardInterrupt):
+    """Ends a worker, within a task or between two, so that blocks remove their temporary files."""
+
+
+def _leave(*_: object) -> None:
+    raise _Terminated
 
 
 def _answer(asked: bytes) -> bytes:
@@ -223,6 +249,8 @@ def _answer(asked: bytes) -> bytes:
     try:
         fn, args, kwargs = pickle.loads(asked)  # noqa: S301 (from the process that started this one)
         return pickle.dumps((fn(*args, **kwargs), None))
+    except _Terminated:
+        raise
     except BaseException as error:
         error.add_note("".join(traceback.format_exception(error)))
         try:
