@@ -170,7 +170,10 @@ def _beside(
     least, most = (min(both), max(both)) if both else (0.0, 1.0)
     is_logarithmic = least > 0 and most / least > _DECADES
     scale = alt.Scale(type="log" if is_logarithmic else "linear", domain=[least, most], nice=True)
-    axis = alt.Axis(values=_decades(least, most)) if is_logarithmic else alt.Axis()
+    # A label that is moved away from the end of its axis can touch the one before.
+    axis = alt.Axis(labelFlush=False)
+    if is_logarithmic:
+        axis.values = _decades(least, most)
     equal = (
         alt.Chart(alt.InlineData(values=[{"published": each, "ours": each} for each in (least, most)]))
         .mark_line(aria=False, color="#888", strokeWidth=1, strokeDash=[4, 3])
