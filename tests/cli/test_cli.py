@@ -115,6 +115,24 @@ def test_a_valid_scenario_is_confirmed_with_its_axes(tussle_, quick: Path):
     ]
 
 
+def test_a_valid_scenario_is_confirmed_with_its_cases(tussle_, tmp_path: Path):
+    cases = """
+[[cases]]
+"path.rtt" = "1 ms"
+"path.queue.limit" = "5 packets"
+
+[[cases]]
+"path.rtt" = "2 ms"
+"path.queue.limit" = "10 packets"
+"""
+    (tmp_path / "cases.toml").write_text(QUICK + cases, encoding="utf-8")
+    assert tussle_("scenario", "check", "cases.toml").out.splitlines() == [
+        "cases.toml is valid: 4 runs",
+        "  flows.0.algorithm: reno, cubic",
+        "  cases: 2, which set path.rtt, path.queue.limit",
+    ]
+
+
 @pytest.mark.parametrize("name", ready_scenarios())
 def test_ready_scenarios_are_found_by_name(tussle_, name: str):
     assert tussle_("scenario", "check", name).out.startswith(f"{name} is valid")

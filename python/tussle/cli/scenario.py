@@ -29,13 +29,15 @@ def check(
     ],
     settings: Settings = None,
 ) -> None:
-    """Print the problems of a scenario; if there are none, its number of runs and its axes."""
+    """Print the problems of a scenario; if there are none, its number of runs, its axes and its cases."""
     scenario = Scenario.load(file).with_settings(parse_settings(settings))
     runs = scenario.runs()
     files_sha256(flow["algorithm"] for planned in runs for flow in planned.run["flows"])
     say(f"{file} is valid: {len(runs)} runs")
     for key, values in scenario.axes().items():
         say(f"  {key}: {', '.join(str(value) for value in values)}")
+    if scenario.cases:
+        say(f"  cases: {len(scenario.cases)}, which set {', '.join(scenario.cases[0])}")
     if words := _repetitions(scenario, 1 + max(planned.repetition for planned in runs)):
         say(f"  repetitions of each point: {words}")
     if alone := sum(BASELINE in planned.axes for planned in runs):
