@@ -283,6 +283,7 @@ def test_options_that_conflict_with_a_cluster_are_refused(tussle_: Any, tmp_path
         ("carrier-pigeon://loft:1", "unknown address scheme"),
         ("none.json", "No such file"),
         ("wrong.json", "Expecting value"),
+        ("other.json", "this file was not written by a scheduler"),
     ],
 )
 def test_an_unreachable_scheduler_is_refused_before_the_first_run(
@@ -291,6 +292,7 @@ def test_an_unreachable_scheduler_is_refused_before_the_first_run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cluster, "_TIMEOUT_S", 1)
     (tmp_path / "wrong.json").write_text("no JSON")
+    (tmp_path / "other.json").write_text('{"name": "package"}')
     sentence = refusal(on(there), tmp_path / "out")
     assert sentence.startswith(f'cluster="{there}": no scheduler answers (')
     assert reason in sentence

@@ -219,10 +219,14 @@ def _in_file(file: Path, tell: Callable[[str], object]) -> str:
     waiting = _Wait(f"{file} has no address of a scheduler yet", tell)
     while True:
         try:
-            return json.loads(file.read_text("utf-8"))["address"]
+            found = json.loads(file.read_text("utf-8"))
         except (OSError, ValueError):
             if waiting.is_over():
                 raise
+        else:
+            if isinstance(found, dict) and isinstance(found.get("address"), str):
+                return found["address"]
+            raise ValueError("this file was not written by a scheduler")
         time.sleep(_GLANCE_S)
 
 
