@@ -65,6 +65,16 @@ def on(address: str, engine: FakeEngine | None = None) -> SweepSettings:
     return SweepSettings(cluster=address, engine=engine or FakeEngine())
 
 
+class Waits(Silent):
+    """A receiver that keeps what a sweep says it waits for."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def wait(self, text: str) -> None:
+        self.texts.append(text)
+
+
 def refusal(settings: SweepSettings, folder: Path) -> str:
     with pytest.raises(TussleError) as refused:
         sweep(SCENARIO, folder, settings)
@@ -160,8 +170,10 @@ def test_a_cluster_that_loses_its_workers_ends_the_sweep(
     monkeypatch.setattr(cluster, "_WITHOUT_WORKERS_S", 2)
     with started(tmp_path, WORKER) as (file, _):
         wait_for(1, file)
-        sentence = refusal(on(file, FakeEngine(is_killed_on_20_mbit_per_s)), tmp_path / "out")
+        settings = replace(on(file, FakeEngine(is_killed_on_20_mbit_per_s)), progress=(waits := Waits()))
+        sentence = refusal(settings, tmp_path / "out")
     assert sentence.startswith(f'cluster="{file}": all workers were lost, and none came for 2 s; ')
+    assert waits.texts == ["all workers were lost; waiting for others, for 2 s at most"]
 
 
 def wait_for(workers: int, file: str) -> None:
@@ -297,16 +309,6 @@ def test_an_unreachable_scheduler_is_refused_before_the_first_run(
     assert sentence.startswith(f'cluster="{there}": no scheduler answers (')
     assert reason in sentence
     assert not partial_of(tmp_path / "out").exists()
-
-
-class Waits(Silent):
-    """A receiver that keeps what a sweep says it waits for."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def wait(self, text: str) -> None:
-        self.texts.append(text)
 
 
 @pytest.mark.parametrize("there", ["none.json", "wrong.json"])

@@ -60,10 +60,11 @@ class Needs:
 class Cluster(Executor):
     """Executor on the workers of a Dask scheduler; made by `connected`."""
 
-    def __init__(self, client: Any, address: str) -> None:
-        """Use a `distributed.Client` of the scheduler at an address."""
+    def __init__(self, client: Any, address: str, tell: Callable[[str], object]) -> None:
+        """Use a `distributed.Client` of the scheduler at an address; `tell` is called with what is lost."""
         self._client = client
         self._address = address
+        self._tell = tell
         self._handed_out: set[Any] = set()
         self._fetching = ThreadPoolExecutor(_FETCHED_AT_A_TIME, "tussle-fetch")
         self._needs: Needs | None = None
@@ -71,6 +72,7 @@ class Cluster(Executor):
         self._threads = 0
         self._counted_at = -_COUNT_S
         self._seen_at = time.monotonic()
+        self._told = False
 
     def require(self, needs: Needs) -> None:
         """Raise TussleError when a worker has other facts than this machine; later workers refuse tasks."""
@@ -117,6 +119,10 @@ class Cluster(Executor):
             self._counted_at = now
             if self._threads:
                 self._seen_at = now
+                self._told = False
+            elif not self._told:
+                self._tell(f"all workers were lost; waiting for others, for {_WITHOUT_WORKERS_S} s at most")
+                self._told = True
         if now - self._seen_at > _WITHOUT_WORKERS_S:
             raise ExecutorLostError(
                 f"{argument('cluster', self._address)}: all workers were lost, and none came for "
@@ -166,7 +172,7 @@ def connected(address: str, tell: Callable[[str], object]) -> Iterator[Cluster]:
         client = _client(address, tell)
         try:
             _wait_for_a_worker(client, address, tell)
-            cluster = Cluster(client, address)
+            cluster = Cluster(client, address, tell)
             try:
                 yield cluster
             finally:
