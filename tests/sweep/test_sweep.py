@@ -1,7 +1,9 @@
 """Sweeps with an engine that executes runs instantly."""
 
 import filecmp
+import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from fake_engine import (
     FakeEngine,
@@ -36,7 +39,7 @@ from tussle.errors import TussleError
 from tussle.scenario import Scenario
 from tussle.sweep import Order, SweepSettings, sweep
 from tussle.sweep.partial import Partial, open_partial
-from tussle.sweep.progress import Silent
+from tussle.sweep.progress import ProgressBar, Silent
 from tussle.workers.costs import Cost
 from tussle.workers.task import Task, execute
 
@@ -530,6 +533,17 @@ class Counting:
 
     def merge(self) -> None:
         self.calls["merge"] += 1
+
+
+def test_a_note_does_not_stand_behind_the_bar_of_progress():
+    terminal = io.StringIO()
+    with ProgressBar(Console(file=terminal, force_terminal=True), terminal.write) as bar:
+        bar.begin(2, 0)
+        bar.wait("waiting")
+        bar.repeat(1)
+    for note in ("waiting", "removed"):
+        before = re.sub(r"\x1b\[\?25[hl]", "", terminal.getvalue()).partition(note)[0]
+        assert before.endswith("\x1b[2K")
 
 
 def test_progress_counts_runs_finished_earlier_apart(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> "tuple[Sum
 
         with ProgressBar(progress_console(), note) as bar:
             if dataset := _finished_before(scenario, folder, means):
-                note(f"{folder} holds all runs of this command already; writing their report")
+                bar.note(f"{folder} holds all runs of this command already; writing their report")
             else:
                 refuse_existing(folder)
                 arguments = means.written()

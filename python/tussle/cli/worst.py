@@ -163,7 +163,7 @@ def _carry_out(request: "Request", folder: Path, means: SweepMeans) -> None:
     pooled = means.engine.max_parallel_runs is None and means.cluster is None and count > 1
     try:
         with _Bar(request.budget.runs) as bar, processes(count) if pooled else nullcontext() as executor:
-            execution = Execution(means.engine, means.workers, means.cluster, executor, bar.advance, note)
+            execution = Execution(means.engine, means.workers, means.cluster, executor, bar.advance, bar.note)
             result, timing = search(replace(request, say=bar.say), folder, execution)
     except KeyboardInterrupt:
         partial = partial_of(folder)
@@ -216,6 +216,12 @@ class _Bar:
         """Show the stage; those after the search have no known end."""
         if stage != "search":
             self._bar.update(self._task, description=stage, total=None)
+
+    def note(self, text: str) -> None:
+        """Print a note on a line of its own."""
+        self._bar.stop()
+        note(text)
+        self._bar.start()
 
     def advance(self) -> None:
         """Count a run."""

@@ -103,7 +103,7 @@ class ProgressBar:
 
     def wait(self, text: str) -> None:
         """Note what the sweep waits for."""
-        self._note(text)
+        self.note(text)
 
     def begin(self, total: int, finished: int) -> None:
         """Show the number of runs, and of those finished earlier."""
@@ -113,7 +113,7 @@ class ProgressBar:
     def repeat(self, runs: int) -> None:
         """Note the number of finished runs that are executed again."""
         files = f"the damaged file{'s' if runs > 1 else ''} of {plural(runs, 'finished run')}"
-        self._note(f"removed {files}, to repeat {'them' if runs > 1 else 'it'}")
+        self.note(f"removed {files}, to repeat {'them' if runs > 1 else 'it'}")
 
     def advance(self) -> None:
         """Advance the bar by a run."""
@@ -126,3 +126,10 @@ class ProgressBar:
     def merge(self) -> None:
         """Show that the tables are being merged."""
         self._bar.update(self._task, description="tables")
+
+    def note(self, text: str) -> None:
+        """Print a note on a line of its own."""
+        # A bar that stops leaves its line to others.
+        self._bar.stop()
+        self._note(text)
+        self._bar.start()
