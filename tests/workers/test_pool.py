@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -76,6 +77,25 @@ def test_a_task_that_is_ended_removes_its_temporary_files(tmp_path: Path):
     with pytest.raises(KeyboardInterrupt):
         leave([(in_a_temporary_folder, begun)], begun)
     assert list(tmp_path.iterdir()) == [begun]
+
+
+def test_a_task_whose_starter_is_killed_removes_its_temporary_files(tmp_path: Path):
+    begun, never = tmp_path / "begun", tmp_path / "never"
+    code = (
+        "import sys, test_pool; from pathlib import Path; begun, never = map(Path, sys.argv[1:]); "
+        "test_pool.leave([(test_pool.in_a_temporary_folder, begun)], never)"
+    )
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    command = [sys.executable, "-c", code, str(begun), str(never)]
+    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": path}) as starter:
+        while not begun.exists():
+            assert starter.poll() is None
+            time.sleep(0.01)
+        starter.kill()
+    give_up = time.monotonic() + 30
+    while list(tmp_path.iterdir()) != [begun]:
+        assert time.monotonic() < give_up, "the folder stays behind"
+        time.sleep(0.01)
 
 
 def without_an_end(begun: Path) -> NoReturn:

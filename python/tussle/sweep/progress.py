@@ -18,7 +18,7 @@ class SweepProgress(Protocol):
     """Reports of a sweep."""
 
     def wait(self, text: str) -> None:
-        """Report what the sweep waits for before its first run, as a text."""
+        """Report what the sweep waits for, as a text."""
         ...
 
     def begin(self, total: int, finished: int) -> None:

@@ -264,4 +264,6 @@ def _end_with_starter() -> None:
     starter = multiprocessing.parent_process()
     if starter is not None:
         starter.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(_LEAVE_S)
         os._exit(1)
