@@ -131,6 +131,11 @@ def test_both_engines_agree_with_a_receive_window_that_linux_can_hold(over_windo
     assert set(apart.select("window", "limit").iter_rows()) == {("1 GiB", "1 bdp")}
 
 
+def test_reno_gets_the_same_with_a_scoreboard_and_without_one(goodputs):
+    for row in EVERY_ROW:
+        assert goodputs[*row, "rfc6675", "reno"] == pytest.approx(goodputs[*row, "newreno", "reno"], rel=1e-3)
+
+
 def test_linux_lacks_a_buffer_for_a_window_of_1_gib_while_packets_wait():
     """The arithmetic of the agent: twice the window, and the memory of the packets that wait out of order."""
     agent = ROOT / "crates" / "tussle-agent" / "src" / "network" / "buffers.rs"
@@ -142,14 +147,20 @@ def test_linux_lacks_a_buffer_for_a_window_of_1_gib_while_packets_wait():
     assert 512 / 1024 * needed < 2
 
 
-def test_no_receive_window_gives_the_printed_goodputs(over_windows: pl.DataFrame, printed):
+def test_receive_windows_from_128_mib_to_1_gib_do_not_give_the_printed_goodputs(
+    over_windows: pl.DataFrame, printed
+):
     in_print = [printed["300 ms", "1 bdp", name] for name in ("scalable", "cubic")]
     of_the_agent = over_windows.group_by("algorithm", "limit").agg(
         change=pl.col("sim-study-hosts").max() - pl.col("sim-study-hosts").min()
     )
     assert of_the_agent.height == 12
     assert of_the_agent["change"].max() == 0
-    assert "it changes nothing with the timer of the NewReno agent" in WORDS
+    assert "With the timer of the NewReno agent the window changes nothing" in WORDS
+    for column, name in itertools.product(("sim", "sim-study-hosts"), ("bic", "cubic")):
+        most = over_windows.filter(algorithm=name, limit="0.1 bdp")[column].max()
+        assert most < printed["300 ms", "0.1 bdp", name] / 5
+    assert over_windows.filter(algorithm="cubic")["sim"].max() < in_print[1] / 3
     ranges = [
         f"{goodputs.min():.0f} to {goodputs.max():.0f}"
         for name in ("scalable", "cubic")

@@ -213,6 +213,7 @@ class _Wait:
         self._told = False
 
     def is_over(self) -> bool:
+        """Return whether the time is over; report the wait when a moment has passed."""
         waited_s = time.monotonic() - self._began
         if waited_s >= _AT_ONCE_S and not self._told:
             self._tell(self._text)

@@ -237,7 +237,10 @@ def _serve(connection: Connection) -> None:
 
 
 class _Terminated(KeyboardInterrupt):
-    """Ends a worker, within a task or between two, so that blocks remove their temporary files."""
+    """Ends a worker, within a task or between two, so that blocks remove their temporary files.
+
+    An interrupt, which no caller takes for the failure of a run.
+    """
 
 
 def _leave(*_: object) -> None:
