@@ -86,10 +86,12 @@ kernels: setup  ## Build every Linux of which this machine has, or apt offers, a
 SECOND_SOURCE := linux-source-6.12
 KERNEL_OR_SKIP := { [ "$$TUSSLE_REQUIRE_KERNEL" != 1 ] && echo "make test: tests that boot this kernel will be skipped"; }
 
+LINTS := lint-rust lint-python
+
 .PHONY: test
-test: lint  ## Set up, lint, build kernels, run all tests, and say at the end what was skipped
-	@# Unpacking Linux uses one core, and so do the last steps of a build.
-	@$(MAKE) --no-print-directory -j2 test-kernels test-rust
+test: setup  ## Set up, lint, build kernels, run all tests, and say at the end what was skipped
+	@# Lints begin first. Those for Python, unpacking Linux and the last steps of a build use one core.
+	@$(MAKE) --no-print-directory -j2 $(LINTS) test-kernels test-rust
 	$(PYTEST)
 
 .PHONY: test-kernels
@@ -141,7 +143,7 @@ RUSTFMT := rustfmt --edition 2024 $(foreach folder,cc cc/* net/path net/queue,$(
 .PHONY: lint
 lint: setup  ## Check format, lints, types, layers, spelling, words, and that reference and pages are up to date
 	@# The lints for Python use one core.
-	@$(MAKE) --no-print-directory -j2 lint-rust lint-python
+	@$(MAKE) --no-print-directory -j2 $(LINTS)
 
 .PHONY: lint-rust
 lint-rust:  ## The part of `make lint` for Rust
