@@ -16,6 +16,7 @@
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
+#include <linux/prefetch.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/tcp.h>
@@ -154,6 +155,30 @@ static struct sk_buff *delivered(const struct tussle_delivery *delivery)
 	return skb;
 }
 
+/*
+ * Begins to load the packets that follow, which have left the processor's caches on a long path: of the second its sk_buff, and of
+ * the first, whose sk_buff was loaded the last time, its headers and the description of its payload. Always inlined: the compiler
+ * leaves out the call of a function that has no other effect.
+ */
+static __always_inline void load_following(const struct tussle_delivery *delivery)
+{
+	const struct sk_buff *first = delivery->following[0];
+	const u8 *second = (const u8 *)delivery->following[1];
+	size_t offset;
+
+	if (first) {
+		prefetch(first->data);
+		prefetch(first->data + HEADER_BYTES - 1);
+		prefetch(skb_shinfo(first));
+		prefetch(skb_shinfo(first)->frags + 1);
+	}
+	if (second) {
+		for (offset = 0; offset < sizeof(struct sk_buff); offset += L1_CACHE_BYTES)
+			prefetchw(second + offset);
+		prefetchw(second + sizeof(struct sk_buff) - 1);
+	}
+}
+
 /* Collects the packets that have crossed the path, and frees those that it has dropped. */
 static void collect(struct sk_buff_head *arrived)
 {
@@ -161,6 +186,7 @@ static void collect(struct sk_buff_head *arrived)
 	struct sk_buff *skb;
 
 	while (tussle_path_take(path, &delivery)) {
+		load_following(&delivery);
 		skb = delivered(&delivery);
 		if (skb)
 			__skb_queue_tail(arrived, skb);

@@ -24,6 +24,8 @@ struct tussle_delivery {
 	struct sk_buff *skb;
 	__u32 exit;
 	__u32 changes;
+	/* The next two packets of its flow, which probably reach the host next; NULL for none. */
+	const struct sk_buff *following[2];
 };
 
 #define TUSSLE_MARK 1

@@ -73,12 +73,15 @@ def test_the_digest_is_that_of_the_source_alone():
 
 def test_each_patch_has_edits_and_the_digest_of_its_file():
     assert [patch.name for patch in patches()] == [
+        "allocator",
         "clock",
         "clock_offset",
+        "code_model",
         "driver",
         "headers",
         "hosts",
         "idle",
+        "payload",
         "process_id",
         "sndbuf",
         "thread_pointer",

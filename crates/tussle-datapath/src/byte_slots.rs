@@ -1,6 +1,6 @@
 //! Packets as copies of their bytes.
 
-use super::Slots;
+use super::{SequenceNumbers, Slots, sequence_numbers};
 
 /// Bytes of packets in elements, in reusable slots.
 #[derive(Debug, Default)]
@@ -47,8 +47,8 @@ impl ByteSlots {
 }
 
 impl Slots for ByteSlots {
-    fn header(&self, slot: u32) -> &[u8] {
-        &self.slots[slot as usize].bytes
+    fn numbers(&self, slot: u32) -> Option<SequenceNumbers> {
+        sequence_numbers(&self.slots[slot as usize].bytes)
     }
 
     fn add_copies(&mut self, slot: u32, copies: u64) {

@@ -11,13 +11,13 @@ use tussle_core::util::calendar::Calendar;
 use tussle_core::util::rng::named_seed;
 
 use super::addresses::{Direction, flow_towards};
-use super::header::read;
+use super::header::{SequenceNumbers, read};
 use super::losses::{Loss, Losses};
 
 /// Storage of the packets in elements; a packet's `number` is its slot.
 pub trait Slots {
-    /// The headers of a packet, from IP on.
-    fn header(&self, slot: u32) -> &[u8];
+    /// The numbers of a packet; `None` if it is not TCP.
+    fn numbers(&self, slot: u32) -> Option<SequenceNumbers>;
 
     /// Notes that elements have made further packets with the same bytes.
     fn add_copies(&mut self, slot: u32, copies: u64);
@@ -188,7 +188,7 @@ impl<S: Slots> Elements<S> {
 
     /// Takes a packet in at `now`. Its slot holds its bytes.
     pub fn enter(&mut self, packet: Packet, now: Time) {
-        self.losses.see(&packet, self.slots.header(packet.number));
+        self.losses.see(&packet, self.slots.numbers(packet.number));
         self.now = self.now.max(now);
         self.tally.held += 1;
         self.advance(packet, self.now);
@@ -232,7 +232,7 @@ impl<S: Slots> Elements<S> {
     pub fn take(&mut self) -> Option<Left> {
         let left = self.left.pop_front()?;
         if left.packet.flags.has(Flags::CORRUPT) {
-            self.losses.damaged(self.now, &left.packet, self.slots.header(left.packet.number));
+            self.losses.damaged(self.now, &left.packet, self.slots.numbers(left.packet.number));
         }
         self.tally.held -= 1;
         Some(left)
@@ -299,7 +299,7 @@ impl<S: Slots> Elements<S> {
         let next = self.of_run[index].as_ref().map_or(Time::NEVER, |crossed| crossed.element.next());
         self.next.set(index, next);
         for packet in self.dropped.drain(..) {
-            self.losses.dropped(self.now, index, &packet, self.slots.header(packet.number));
+            self.losses.dropped(self.now, index, &packet, self.slots.numbers(packet.number));
             self.slots.drop_one(packet.number);
             self.tally.dropped += 1;
             self.tally.held -= 1;

@@ -47,12 +47,19 @@ pub(super) fn read(header: &[u8], size_bytes: u32) -> Option<(Packet, Ipv4Addr)>
     Some((packet, ip.destination_addr()))
 }
 
-/// Sequence number and acknowledgement number of a TCP segment.
-pub(super) fn sequence_numbers(bytes: &[u8]) -> Option<(u32, u32)> {
+/// Numbers in the header of a TCP segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SequenceNumbers {
+    pub(super) sequence: u32,
+    pub(super) acknowledged: u32,
+}
+
+/// The numbers of a packet with these headers; `None` if it is not TCP.
+pub fn sequence_numbers(bytes: &[u8]) -> Option<SequenceNumbers> {
     let ip = Ipv4HeaderSlice::from_slice(bytes).ok()?;
     let header = bytes.get(ip.slice().len()..).filter(|_| ip.protocol() == IpNumber::TCP)?;
     let number = |begin: usize| Some(u32::from_be_bytes(header.get(begin..begin + 4)?.try_into().ok()?));
-    Some((number(SEQUENCE)?, number(ACKNOWLEDGED)?))
+    Some(SequenceNumbers { sequence: number(SEQUENCE)?, acknowledged: number(ACKNOWLEDGED)? })
 }
 
 /// Applies the changes of elements to the bytes of a packet.

@@ -14,5 +14,5 @@ pub mod requests;
 pub use addresses::{Direction, MAX_FLOWS, flow_towards, receiver_address, sender_address};
 pub use byte_slots::ByteSlots;
 pub use elements::{Elements, Left, Slots, Tally};
-pub use header::{apply, damage, mark};
+pub use header::{SequenceNumbers, apply, damage, mark, sequence_numbers};
 pub use losses::{Loss, LossKind};

@@ -4,7 +4,7 @@ use tussle_core::Run;
 use tussle_core::Time;
 use tussle_core::net::packet::{Kind, Packet};
 
-use super::header::sequence_numbers;
+use super::header::SequenceNumbers;
 
 /// Kind of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,25 +49,31 @@ impl Losses {
     }
 
     /// Processes a packet. The first packets of a flow give its initial sequence number.
-    pub(super) fn see(&mut self, packet: &Packet, bytes: &[u8]) {
+    pub(super) fn see(&mut self, packet: &Packet, numbers: Option<SequenceNumbers>) {
         let first = &mut self.flows[packet.flow as usize].first;
-        if let Some((sequence, acknowledged)) = sequence_numbers(bytes) {
+        if let Some(numbers) = numbers {
             match packet.kind {
-                Kind::Syn => *first = Some(sequence.wrapping_add(1)),
-                Kind::SynAck => *first = Some(acknowledged),
+                Kind::Syn => *first = Some(numbers.sequence.wrapping_add(1)),
+                Kind::SynAck => *first = Some(numbers.acknowledged),
                 Kind::Data | Kind::Ack | Kind::Datagram => {}
             }
         }
     }
 
     /// Records a packet that an element dropped at `now`.
-    pub(super) fn dropped(&mut self, now: Time, element: usize, packet: &Packet, bytes: &[u8]) {
-        self.note(now, LossKind::Dropped, Some(element), packet, bytes);
+    pub(super) fn dropped(
+        &mut self,
+        now: Time,
+        element: usize,
+        packet: &Packet,
+        numbers: Option<SequenceNumbers>,
+    ) {
+        self.note(now, LossKind::Dropped, Some(element), packet, numbers);
     }
 
     /// Records a packet that was damaged and continues.
-    pub(super) fn damaged(&mut self, now: Time, packet: &Packet, bytes: &[u8]) {
-        self.note(now, LossKind::Damaged, None, packet, bytes);
+    pub(super) fn damaged(&mut self, now: Time, packet: &Packet, numbers: Option<SequenceNumbers>) {
+        self.note(now, LossKind::Damaged, None, packet, numbers);
     }
 
     /// Takes the losses found since the last call.
@@ -75,10 +81,17 @@ impl Losses {
         std::mem::take(&mut self.found)
     }
 
-    fn note(&mut self, at: Time, kind: LossKind, element: Option<usize>, packet: &Packet, bytes: &[u8]) {
+    fn note(
+        &mut self,
+        at: Time,
+        kind: LossKind,
+        element: Option<usize>,
+        packet: &Packet,
+        numbers: Option<SequenceNumbers>,
+    ) {
         if self.recorded {
             let flow = packet.flow as usize;
-            let packet = self.flows[flow].number(packet.kind, bytes);
+            let packet = numbers.and_then(|numbers| self.flows[flow].number(packet.kind, numbers));
             self.found.push(Loss { at, kind, flow, element, packet });
         }
     }
@@ -93,12 +106,11 @@ struct Numbering {
 }
 
 impl Numbering {
-    fn number(&self, kind: Kind, bytes: &[u8]) -> Option<u32> {
-        let (sequence, acknowledged) = sequence_numbers(bytes)?;
+    fn number(&self, kind: Kind, numbers: SequenceNumbers) -> Option<u32> {
         let at = match kind {
             Kind::Syn | Kind::SynAck => return Some(0),
-            Kind::Data => sequence,
-            Kind::Ack => acknowledged,
+            Kind::Data => numbers.sequence,
+            Kind::Ack => numbers.acknowledged,
             Kind::Datagram => return None,
         };
         Some(at.wrapping_sub(self.first?) / self.mss_bytes)

@@ -7,7 +7,8 @@ use std::slice;
 use tussle_datapath::Tally;
 use tussle_datapath::requests::{NextLoss, number};
 
-use super::path::{Delivery, Path, Skb};
+use super::path::{Delivery, Path};
+use super::skbs::Skb;
 
 /// Builds the path of a run from `bytes` bytes of JSON at `run`. Returns null, and reports the problem on the console, if
 /// the run is invalid.

@@ -6,8 +6,10 @@
 
 pub mod interface;
 mod path;
+mod skbs;
 
-pub use path::{Delivery, Path, Skb};
+pub use path::{Delivery, Path};
+pub use skbs::Skb;
 
 /// Memory comes from the host: the kernel's own allocator may not be called from every context. A guest has one thread of
 /// the host.

@@ -5,10 +5,9 @@ use std::collections::VecDeque;
 use tussle_core::net::packet::{Ecn, Flags, Packet};
 use tussle_core::{Run, Time};
 use tussle_datapath::requests::{Copies, NextLoss, Observe};
-use tussle_datapath::{Elements, Left, Loss, Slots, Tally};
+use tussle_datapath::{Elements, Left, Loss, Tally, sequence_numbers};
 
-/// A packet of the kernel: the address of its `sk_buff`, which serves as its name and is not accessed here.
-pub type Skb = usize;
+use super::skbs::{Skb, Skbs};
 
 /// The elements between the hosts of a run.
 #[derive(Debug)]
@@ -29,6 +28,8 @@ pub struct Delivery {
     pub exit: u32,
     /// Changes to its bytes, and whether the path still holds the packet: the bits below.
     pub changes: u32,
+    /// The next two packets of its flow that the path holds, which probably reach the host next; 0 for none.
+    pub following: [Skb; 2],
 }
 
 impl Delivery {
@@ -38,70 +39,6 @@ impl Delivery {
     pub const DAMAGE: u32 = 2;
     /// A copy is delivered, and the path keeps the packet.
     pub const COPY: u32 = 4;
-}
-
-/// Packets on the path.
-#[derive(Debug, Default)]
-struct Skbs {
-    slots: Vec<Slot>,
-    free: Vec<u32>,
-    /// Packets that no element holds any longer.
-    dropped: Vec<Skb>,
-}
-
-#[derive(Debug)]
-struct Slot {
-    skb: Skb,
-    header: [u8; HEADER_BYTES],
-    header_bytes: u8,
-    /// Number of packets with these bytes.
-    uses: u64,
-}
-
-/// Bytes of the headers that are kept: IPv4 and TCP without options.
-const HEADER_BYTES: usize = 40;
-
-impl Skbs {
-    fn keep(&mut self, skb: Skb, header: &[u8]) -> u32 {
-        let mut kept = [0; HEADER_BYTES];
-        let length = header.len().min(HEADER_BYTES);
-        kept[..length].copy_from_slice(&header[..length]);
-        let header_bytes = u8::try_from(length).expect("HEADER_BYTES is small");
-        let stored = Slot { skb, header: kept, header_bytes, uses: 1 };
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = stored;
-            return slot;
-        }
-        self.slots.push(stored);
-        u32::try_from(self.slots.len() - 1).expect("memory is full long before")
-    }
-
-    /// Ends one use of a packet, and says whether others remain.
-    fn take(&mut self, slot: u32) -> (Skb, bool) {
-        let stored = &mut self.slots[slot as usize];
-        stored.uses -= 1;
-        if stored.uses == 0 {
-            self.free.push(slot);
-        }
-        (stored.skb, stored.uses > 0)
-    }
-}
-
-impl Slots for Skbs {
-    fn header(&self, slot: u32) -> &[u8] {
-        let slot = &self.slots[slot as usize];
-        &slot.header[..usize::from(slot.header_bytes)]
-    }
-
-    fn add_copies(&mut self, slot: u32, copies: u64) {
-        self.slots[slot as usize].uses += copies;
-    }
-
-    fn drop_one(&mut self, slot: u32) {
-        if let (skb, false) = self.take(slot) {
-            self.dropped.push(skb);
-        }
-    }
 }
 
 impl Path {
@@ -119,10 +56,10 @@ impl Path {
     pub fn enter(&mut self, skb: Skb, header: &[u8], size_bytes: u32, now_ns: u64) {
         let Some(packet) = self.elements.packet(header, size_bytes, None) else {
             self.strays += 1;
-            self.elements.slots().dropped.push(skb);
+            self.elements.slots().drop_stray(skb);
             return;
         };
-        let number = self.elements.slots().keep(skb, header);
+        let number = self.elements.slots().keep(skb, sequence_numbers(header), packet.hop);
         self.elements.enter(Packet { number, ..packet }, Time::from_ns(now_ns));
     }
 
@@ -147,6 +84,7 @@ impl Path {
     /// The next packet that reaches a host.
     pub fn take(&mut self) -> Option<Delivery> {
         let Left { exit, packet } = self.elements.take()?;
+        let following = self.elements.slots().following(packet.number);
         let (skb, is_copy) = self.elements.slots().take(packet.number);
         let mut changes = 0;
         for (applies, bit) in [
@@ -156,12 +94,13 @@ impl Path {
         ] {
             changes |= if applies { bit } else { 0 };
         }
-        Some(Delivery { skb, exit: u32::try_from(exit).expect("there are few hosts"), changes })
+        let exit = u32::try_from(exit).expect("there are few hosts");
+        Some(Delivery { skb, exit, changes, following })
     }
 
     /// A packet that the path has dropped, to be freed.
     pub fn take_dropped(&mut self) -> Option<Skb> {
-        self.elements.slots().dropped.pop()
+        self.elements.slots().take_dropped()
     }
 
     /// Answers for the state of a link.
@@ -226,11 +165,23 @@ mod tests {
         path.enter(7, &header(receiver_address(0)), 1500, 1_000_000);
         assert_eq!((path.next_ns(), path.take(), path.tally().held), (3_000_000, None, 1));
         path.release(3_000_000);
-        assert_eq!(path.take(), Some(Delivery { skb: 7, exit: 1, changes: 0 }));
+        assert_eq!(path.take(), Some(Delivery { skb: 7, exit: 1, changes: 0, following: [0; 2] }));
         path.enter(8, &header(sender_address(0)), 52, 3_000_000);
         path.release(6_000_000);
-        assert_eq!(path.take(), Some(Delivery { skb: 8, exit: 0, changes: 0 }));
+        assert_eq!(path.take(), Some(Delivery { skb: 8, exit: 0, changes: 0, following: [0; 2] }));
         assert_eq!((path.next_ns(), path.tally()), (u64::MAX, Tally::default()));
+    }
+
+    #[test]
+    fn a_packet_that_reaches_its_host_names_the_next_two_of_its_flow() {
+        let mut path = path(&serde_json::json!([{"name": "one", "kind": "delay", "delay_ns": 2_000_000}]));
+        for (skb, to) in [(7, receiver_address(0)), (8, sender_address(0)), (9, receiver_address(0))] {
+            path.enter(skb, &header(to), 1500, 0);
+        }
+        path.enter(10, &header(receiver_address(0)), 1500, 1_000_000);
+        path.release(2_000_000);
+        let following: Vec<_> = std::iter::from_fn(|| path.take()).map(|each| each.following).collect();
+        assert_eq!(following, [[9, 10], [10, 0]]);
     }
 
     #[test]

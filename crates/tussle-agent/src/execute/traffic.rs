@@ -453,6 +453,8 @@ fn sender(index: usize, spec: &FlowSpec, ends: &Ends) -> anyhow::Result<OwnedFd>
         socket::setsockopt(&socket, sockopt::SndBufForce, &SEND_BUFFER_BYTES).context("the send buffer")?;
         limit_unsent(&socket, spec)?;
     }
+    // A guest of the kernel engine then copies no data (kernel/patches/payload.toml); other kernels do as before.
+    sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_ZEROCOPY, 1).context("data that are not copied")?;
     set_sender_options(&socket, spec, ends.header_bytes())?;
     let address = SocketAddrV4::new(sender_address(index), SENDER_PORT);
     socket::bind(socket.as_raw_fd(), &SockaddrIn::from(address))?;
