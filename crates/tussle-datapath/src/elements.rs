@@ -16,7 +16,7 @@ use super::losses::{Loss, Losses};
 
 /// Storage of the packets in elements; a packet's `number` is its slot.
 pub trait Slots {
-    /// The numbers of a packet; `None` if it is not TCP.
+    /// Sequence numbers of a packet; `None` if it is not TCP.
     fn numbers(&self, slot: u32) -> Option<SequenceNumbers>;
 
     /// Notes that elements have made further packets with the same bytes.

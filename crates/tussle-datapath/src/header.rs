@@ -47,14 +47,14 @@ pub(super) fn read(header: &[u8], size_bytes: u32) -> Option<(Packet, Ipv4Addr)>
     Some((packet, ip.destination_addr()))
 }
 
-/// Numbers in the header of a TCP segment.
+/// Sequence number and acknowledgement number of a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SequenceNumbers {
     pub(super) sequence: u32,
     pub(super) acknowledged: u32,
 }
 
-/// The numbers of a packet with these headers; `None` if it is not TCP.
+/// Sequence numbers of a packet, from its headers; `None` if it is not TCP.
 pub fn sequence_numbers(bytes: &[u8]) -> Option<SequenceNumbers> {
     let ip = Ipv4HeaderSlice::from_slice(bytes).ok()?;
     let header = bytes.get(ip.slice().len()..).filter(|_| ip.protocol() == IpNumber::TCP)?;

@@ -37,19 +37,20 @@ impl Skbs {
             self.slots.push(stored);
             u32::try_from(self.slots.len() - 1).expect("memory is full long before")
         });
-        self.slots[number as usize] = stored;
         self.follow(path as usize, number);
+        self.slots[number as usize] = stored;
         number
     }
 
-    /// Makes a packet the last one of its path.
+    /// Makes the packet that will be in a slot the last one of its path.
     fn follow(&mut self, path: usize, number: u32) {
         if self.last.len() <= path {
             self.last.resize(path + 1, NONE);
         }
         let before = std::mem::replace(&mut self.last[path], number);
-        // By now, another packet may be in its slot.
-        if let Some(before) = self.slots.get_mut(before as usize).filter(|slot| slot.path as usize == path) {
+        // It may have left the path, and another packet may be in its slot.
+        let remains = |slot: &&mut Slot| slot.uses > 0 && slot.path as usize == path;
+        if let Some(before) = self.slots.get_mut(before as usize).filter(remains) {
             before.after = number;
         }
     }
@@ -119,6 +120,16 @@ mod tests {
         let slots = [10, 11, 12].map(|skb| skbs.keep(skb, None, 0));
         skbs.drop_one(slots[1]);
         assert_eq!((skbs.following(slots[0]), skbs.take_dropped()), ([0, 12], Some(11)));
+    }
+
+    /// The only packet of the path has left when the next one enters it.
+    #[test]
+    fn a_packet_in_the_slot_of_the_one_before_does_not_follow_itself() {
+        let mut skbs = Skbs::default();
+        let left = skbs.keep(10, None, 0);
+        assert_eq!(skbs.take(left), (10, false));
+        let next = skbs.keep(11, None, 0);
+        assert_eq!((next, skbs.following(next)), (left, [0, 0]));
     }
 
     /// The last packet of path 0 has left, and path 1 has its slot, when the next one enters path 0.
