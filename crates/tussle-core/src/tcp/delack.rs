@@ -131,15 +131,20 @@ impl DelayedAck {
         self.quick > 0
     }
 
-    /// Records the transmission of an ACK.
+    /// Counts the ACK of a packet as one of those that are sent at once.
     #[inline]
-    pub(crate) fn on_ack_sent(&mut self) {
+    pub(crate) fn count_ack(&mut self) {
         if self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
                 self.wait = self.shortest;
             }
         }
+    }
+
+    /// Forgets the delayed ACK, because an ACK is sent.
+    #[inline]
+    pub(crate) fn cancel(&mut self) {
         self.due = None;
         self.fires = Time::NEVER;
     }
@@ -205,7 +210,7 @@ mod tests {
             delack.on_data(Time::from_ms(packet), PATH);
             if delack.is_quick() {
                 quick += 1;
-                delack.on_ack_sent();
+                delack.count_ack();
             }
         }
         assert_eq!(quick, 16);
@@ -237,7 +242,7 @@ mod tests {
         let mut delack = DelayedAck::new(250);
         delack.on_established(Time::from_secs(5));
         delack.on_window_growth();
-        delack.on_ack_sent();
+        delack.count_ack();
         delack.on_data(Time::from_ms(5012), PATH);
         assert!(!delack.is_quick());
     }
@@ -256,7 +261,7 @@ mod tests {
         let mut delack = DelayedAck::new(250);
         delack.on_data(Time::from_ms(8), PATH);
         delack.delay(Time::from_ms(8), PATH);
-        delack.on_ack_sent();
+        delack.cancel();
         assert_eq!(delack.fires(), Time::NEVER);
         assert_eq!(delack.expires_after(Time::from_ms(51)), Time::from_ms(52));
         assert_eq!(delack.expires_after(Time::from_ms(52)), Time::NEVER);

@@ -80,10 +80,17 @@ struct EcnReceiver {
     seen: bool,
 }
 
-/// Whether processing this packet already sent an ACK. No other ACK follows then, even if the ACK did not
-/// cover the packet (Linux forgets that one is due).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct AckSent(bool);
+/// What a packet leaves to acknowledge; of packets that are processed as one, the last of these counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Left {
+    /// Nothing, but the sender gets an ACK: it repeats what an ACK has reached.
+    Unasked,
+    /// The packet, now or later.
+    Packet,
+    /// Nothing: an ACK was sent, and no other one follows, even if it did not cover the packet (Linux forgets that one is
+    /// due).
+    Nothing,
+}
 
 /// State of the connection. [RFC 9293, 3.3.2](https://www.rfc-editor.org/rfc/rfc9293#section-3.3.2)
 #[derive(Clone, Copy, Debug)]
@@ -258,7 +265,7 @@ impl Receiver {
                 self.establish(now);
                 self.ts_recent_ms = packet.ts_val_ms;
                 if packet.number == WINDOW_PROBE {
-                    self.send_ack(now, out);
+                    self.send_unasked_ack(now, out);
                 }
             }
             Kind::Data | Kind::SynAck | Kind::Datagram => {}
@@ -292,7 +299,7 @@ impl Receiver {
     #[inline(never)]
     pub fn process_merged(&mut self, now: Time, out: &mut Outbox) {
         let Some(merged) = self.merged.take() else { return };
-        let mut ack_sent = AckSent(false);
+        let mut left = Left::Unasked;
         let mut arrived = 0;
         let (mut prior_next, mut is_pushed) = (self.next, false);
         for packet in merged.packets() {
@@ -309,9 +316,7 @@ impl Receiver {
                 self.hold_in_order(&packet, memory);
                 is_pushed = packet.number == self.next && packet.flags.has(Flags::PSH);
                 let before = self.dsack;
-                if self.take_data(&packet, now, out) == AckSent(true) {
-                    ack_sent = AckSent(true);
-                }
+                left = left.max(self.take_data(&packet, now, out));
                 // Duplicates that are processed as one are reported together.
                 if let (Some(before), Some(dsack)) = (before, &mut self.dsack)
                     && before.end == dsack.start
@@ -322,8 +327,8 @@ impl Receiver {
                 self.on_control(&packet, now, out);
             }
         }
-        if arrived > 0 && ack_sent == AckSent(false) {
-            self.acknowledge(now, out);
+        if arrived > 0 {
+            self.answer(left, now, out);
         }
         if self.reads {
             self.read(prior_next, is_pushed, now, out);
@@ -421,8 +426,20 @@ impl Receiver {
 
     #[inline]
     fn on_data(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
-        if self.take_data(packet, now, out) == AckSent(false) {
-            self.acknowledge(now, out);
+        let left = self.take_data(packet, now, out);
+        self.answer(left, now, out);
+    }
+
+    #[expect(
+        clippy::inline_always,
+        reason = "a second caller, for merged packets, must not slow down the first"
+    )]
+    #[inline(always)]
+    fn answer(&mut self, left: Left, now: Time, out: &mut Outbox) {
+        match left {
+            Left::Packet => self.acknowledge(now, out),
+            Left::Unasked => self.send_unasked_ack(now, out),
+            Left::Nothing => {}
         }
     }
 
@@ -431,13 +448,13 @@ impl Receiver {
         reason = "a second caller, for merged packets, must not slow down the first"
     )]
     #[inline(always)]
-    fn take_data(&mut self, packet: &Packet, now: Time, out: &mut Outbox) -> AckSent {
+    fn take_data(&mut self, packet: &Packet, now: Time, out: &mut Outbox) -> Left {
         self.establish(now);
         self.received_packets += 1;
         if packet.number <= self.acknowledged {
             if self.is_old(packet) {
                 self.take_duplicate(packet);
-                return AckSent(false);
+                return Left::Unasked;
             }
             self.ts_recent_ms = packet.ts_val_ms;
         }
@@ -454,7 +471,7 @@ impl Receiver {
             Ordering::Equal => self.process_in_order(packet, now),
             Ordering::Greater => return self.process_out_of_order(packet, now, out),
         }
-        AckSent(false)
+        Left::Packet
     }
 
     #[expect(
@@ -557,7 +574,7 @@ impl Receiver {
         self.ack_now = true;
     }
 
-    fn process_out_of_order(&mut self, packet: &Packet, now: Time, out: &mut Outbox) -> AckSent {
+    fn process_out_of_order(&mut self, packet: &Packet, now: Time, out: &mut Outbox) -> Left {
         let block = Block { start: packet.number, end: packet.number + 1 };
         if self.out_of_order.contains(packet.number) {
             self.report_duplicate(packet.number);
@@ -588,7 +605,7 @@ impl Receiver {
             self.short_last = Some((packet.number, self.payload_bytes(packet)));
         }
         if !self.setup.sack {
-            return AckSent(false);
+            return Left::Packet;
         }
         let held_back = self.compressed > 0;
         let urgency = if held_back { self.sack_list.urgency(packet.number) } else { Urgency::None };
@@ -599,7 +616,7 @@ impl Receiver {
             self.send_ack(now, out);
         }
         self.sack_list.add(packet.number);
-        AckSent(urgency != Urgency::None)
+        if urgency == Urgency::None { Left::Packet } else { Left::Nothing }
     }
 
     fn process_mark(&mut self, packet: &Packet) {
@@ -629,7 +646,7 @@ impl Receiver {
         self.marks += u64::from(marked);
         if marked != self.ecn.echoing {
             if self.delack.fires() < Time::NEVER {
-                self.send_ack(now, out);
+                self.transmit_ack(now, out);
             }
             self.ecn.echoing = marked;
             self.ack_now = true;
@@ -714,7 +731,23 @@ impl Receiver {
         sacks
     }
 
+    /// Sends the ACK of packets.
     fn send_ack(&mut self, now: Time, out: &mut Outbox) {
+        self.transmit_ack(now, out);
+        self.delack.count_ack();
+    }
+
+    /// Sends an ACK that counts as one of packets only if one of those was due (Linux: `tcp_dec_quickack_mode`).
+    #[inline(never)]
+    fn send_unasked_ack(&mut self, now: Time, out: &mut Outbox) {
+        let is_due = self.next > self.acknowledged || self.compressed > 0;
+        self.transmit_ack(now, out);
+        if is_due {
+            self.delack.count_ack();
+        }
+    }
+
+    fn transmit_ack(&mut self, now: Time, out: &mut Outbox) {
         if self.buffer.is_some() {
             self.select_window();
         }
@@ -738,7 +771,7 @@ impl Receiver {
         self.ack_now = false;
         self.compressed = 0;
         self.compressed_until = Time::NEVER;
-        self.delack.on_ack_sent();
+        self.delack.cancel();
     }
 }
 

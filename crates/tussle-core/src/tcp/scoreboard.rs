@@ -93,6 +93,8 @@ impl Sent {
 #[derive(Clone, Copy, Debug)]
 struct Retransmission {
     number: u32,
+    /// First packet that had not been sent yet.
+    nxt: u32,
     at_us: u64,
 }
 
@@ -364,11 +366,11 @@ impl Scoreboard {
     }
 
     /// Records the retransmission of `number`.
-    pub(crate) fn on_retransmission(&mut self, number: u32, sent: Sent) {
+    pub(crate) fn on_retransmission(&mut self, number: u32, sent: Sent, flow: &Flow) {
         let record = self.get_mut(number);
         let kept = record.tags & (SACKED | LOST | RETRANSMISSION_OUT | BEGINS_BURST);
         *record = Sent { tags: sent.tags | kept | EVER_RETRANSMITTED, ..sent };
-        self.retransmissions.push_back(Retransmission { number, at_us: sent.at_us });
+        self.retransmissions.push_back(Retransmission { number, nxt: flow.nxt, at_us: sent.at_us });
     }
 
     /// Counts the last recorded transmission of `number` as a retransmission in the network.
@@ -382,11 +384,13 @@ impl Scoreboard {
     }
 
     /// Calls `examine` for every transmission that may be lost, and marks those that it finds lost. First
-    /// transmissions and retransmissions are each examined oldest first, until [`Verdict::TooRecent`].
+    /// transmissions and retransmissions are each examined oldest first, until [`Verdict::TooRecent`]. Retransmissions
+    /// that left after such a first transmission are not examined, even if they left in the same µs.
     pub(crate) fn detect_losses(&mut self, flow: &mut Flow, mut examine: impl FnMut(u32, Sent) -> Verdict) {
         let mut number = self.first_unexamined.max(flow.una);
         self.first_unexamined = number;
         let mut all_examined = true;
+        let mut too_recent = u32::MAX;
         while number < flow.nxt {
             let sent = self.get(number);
             if sent.tags & (SACKED | EVER_RETRANSMITTED | DETECTED) == 0 {
@@ -396,7 +400,10 @@ impl Scoreboard {
                     number = number.max(self.timed_out_to.saturating_sub(1));
                 } else {
                     match examine(number, sent) {
-                        Verdict::TooRecent => break,
+                        Verdict::TooRecent => {
+                            too_recent = number;
+                            break;
+                        }
                         Verdict::Wait => all_examined = false,
                         Verdict::Lost => {
                             self.mark_lost(number, flow);
@@ -410,16 +417,20 @@ impl Scoreboard {
                 self.first_unexamined = number;
             }
         }
-        self.detect_lost_retransmissions(flow, examine);
+        self.detect_lost_retransmissions(flow, too_recent, examine);
     }
 
     fn detect_lost_retransmissions(
         &mut self,
         flow: &mut Flow,
+        too_recent: u32,
         mut examine: impl FnMut(u32, Sent) -> Verdict,
     ) {
         let mut i = 0;
-        while let Some(&Retransmission { number, at_us }) = self.retransmissions.get(i) {
+        while let Some(&Retransmission { number, nxt, at_us }) = self.retransmissions.get(i) {
+            if too_recent < nxt {
+                break;
+            }
             let stale = number < flow.una || {
                 let sent = self.get(number);
                 sent.is_sacked() || sent.at_us != at_us
@@ -498,6 +509,31 @@ mod tests {
         assert_eq!(run(6), (Some((2, 2)), 3, 1));
         assert_eq!(run(6), (None, 4, 0));
         assert_eq!(run(6), (Some((4, 5)), 6, 0));
+    }
+
+    /// Packet 0 leaves again in the µs in which 1 leaves, before or after it. The other first transmission is too recent.
+    #[test]
+    fn retransmissions_behind_a_recent_first_transmission_are_not_examined() {
+        for (after, expected) in [(false, vec![1, 0]), (true, vec![1])] {
+            let (mut flow, mut board) = (Flow::new(250, 1448), Scoreboard::new());
+            let sent = |at_us| Sent { at_us, ..Sent::default() };
+            board.push(&mut flow, sent(0));
+            board.mark_lost(0, &mut flow);
+            if after {
+                board.push(&mut flow, sent(7));
+            }
+            board.on_retransmission(0, sent(7), &flow);
+            board.count_retransmission(0, &mut flow);
+            if !after {
+                board.push(&mut flow, sent(7));
+            }
+            let mut examined = Vec::new();
+            board.detect_losses(&mut flow, |number, _| {
+                examined.push(number);
+                if number == 1 { Verdict::TooRecent } else { Verdict::Wait }
+            });
+            assert_eq!(examined, expected);
+        }
     }
 
     /// Two bursts of five packets. A sacked packet splits its burst, and joins sacked neighbours, also those of another burst.

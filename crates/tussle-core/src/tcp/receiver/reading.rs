@@ -39,7 +39,7 @@ impl Receiver {
         };
         let unacknowledged = self.next - self.acknowledged;
         if is_larger || unacknowledged > 1 || (unacknowledged > 0 && is_pushed && is_empty) {
-            self.send_ack(now, out);
+            self.send_unasked_ack(now, out);
         }
     }
 

@@ -276,6 +276,28 @@ fn the_timestamp_of_a_packet_below_the_last_ack_is_not_echoed() {
     assert_eq!(echoes, [(17, 8, vec![(15, 16)]), (17, 8, vec![(14, 15)])]);
 }
 
+/// A duplicate lets sixteen ACKs be sent at once. Packet 15 ends at the last ACK, so that its own ACK is one of them; the ACK
+/// of packet 14, below the last ACK, is none.
+#[test]
+fn the_answer_to_a_packet_below_the_last_ack_uses_up_no_quick_ack() {
+    for (duplicate, at_once) in [(15, 15), (14, 16)] {
+        let mut fixture = Fixture::settled();
+        assert_eq!(fixture.data(duplicate, 300.0).len(), 1);
+        let acks: Vec<_> = (0..20).map(|n| fixture.data(16 + n, 310.0 + f64::from(n)).len()).collect();
+        assert_eq!(acks.iter().take_while(|&&sent| sent == 1).count(), at_once);
+    }
+}
+
+/// Packet 16 waits for another one, so that the answer to the duplicate is its ACK, too.
+#[test]
+fn the_answer_to_a_duplicate_uses_up_a_quick_ack_if_a_packet_waits() {
+    let mut fixture = Fixture::settled();
+    assert_eq!(fixture.data(16, 300.0), []);
+    assert_eq!(fixture.data(3, 301.0).len(), 1);
+    let acks: Vec<_> = (0..20).map(|n| fixture.data(17 + n, 310.0 + f64::from(n)).len()).collect();
+    assert_eq!(acks.iter().take_while(|&&sent| sent == 1).count(), 15);
+}
+
 /// Packet 16 would be acknowledged together with 17. It ends a write, and the application has read it.
 #[test]
 fn what_an_application_has_written_is_acknowledged_when_the_other_one_reads_it() {

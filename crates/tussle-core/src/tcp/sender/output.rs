@@ -256,7 +256,7 @@ impl Sender {
         }
         self.counts.retransmitted_packets += 1;
         let sent = self.rate.on_send(&mut self.flow, departure);
-        self.board.on_retransmission(number, sent);
+        self.board.on_retransmission(number, sent, &self.flow);
         self.emit(packet, departure, out);
     }
 
