@@ -1,12 +1,15 @@
 """The comparison of published results with ours, in cases computed by hand."""
 
+import math
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from plausible import by_hand, flow_row, run_row
 from tussle.papers import Study, both_orders, check, on_printed_numbers, rows, score, studies
 from tussle.papers._compare import interval_of_mean, numbers
+from tussle.papers._statements import _apart
 from tussle.papers._study import Check, Column, Part, Statement
 from tussle.predicates import Quantity
 
@@ -142,21 +145,44 @@ def test_ranks_are_compared_within_a_condition():
     assert (found.spearman["throughput_mbit_per_s"] or 0) == pytest.approx(27 / 35)
 
 
-SEVEN = 7
 NOT_TRUE_OF_PRINT = {
     "buffer-provisioning": [
         "With 0.1 BDP, Scalable, BIC and CUBIC use more of the link than Reno",
         "Westwood+ does not prevail over Reno, wherever it stands",
     ],
-    "hsdpa": [],
-    "lan-pairs": ["HighSpeed shares fairly with LP, Hybla, Reno and CUBIC: Jain's index above 0.981"],
+    "hsdpa": [
+        "Uplink, too, Westwood+ has the shortest RTTs",
+        "Downlink, the difference between these pairs is large",
+        "Downlink, all flows together get about 1400 kbit/s",
+        "Uplink, several flows of CUBIC get no more than those of the others",
+    ],
+    "lan-pairs": ["HighSpeed shares fairly with LP, Hybla, Reno and CUBIC"],
     "linux-variants": [
-        "On a gigabit, Hybla has the best throughput",
+        "In 300 s Hybla gets most",
+        "In 300 s BIC, CUBIC, Scalable and H-TCP get less than any other variant but LP",
+        "In 300 s the variants other than BIC, CUBIC, Scalable, H-TCP and LP are much alike",
+        "To Reno, Vegas and Veno a loss of 0.0001 % matters little beside half as much, and 0.0005 % much",
+        "The loss matters much to Scalable, Illinois, YeAH and H-TCP",
+        "In 300 s Vegas gets a bit more than Reno",
+        "In 300 s BIC gets more than Reno, Vegas, Veno and Westwood",
+        "In 300 s Illinois gets slightly more than Scalable",
+        "In 300 s YeAH gets slightly more than Scalable and Illinois",
+        "In 300 s H-TCP gets what Hybla gets",
+        "In 20 s Hybla gets much more than any other variant",
+        "In 20 s LP is comparable with the other variants",
+        "On WiFi all variants are much alike",
         "With one end on satellite all variants are much alike",
-        "On WiFi all variants are much alike: each has more than 0.8 of Reno's throughput",
         "With both ends on satellite Reno and Vegas are next to LP at the end",
+        "With both ends on satellite the high-speed variants get more than any other",
+        "With both ends on satellite Scalable strongly outperforms all others",
+        "Short connections are less fair than long ones",
+        "On wired networks Hybla and CUBIC do very well",
+        "On wired networks Reno does well",
+        "On wired networks LP usually gets least",
+        "Reno is the fairest variant, over five minutes and in 20 s",
     ],
 }
+"""Beginnings of the conclusions that the numbers of their own study contradict, in whole or in part."""
 
 
 @pytest.mark.slow
@@ -165,14 +191,17 @@ def test_conclusions_hold_on_the_printed_numbers_but_for_those_that_contradict_t
     study = Study.load(name)
     on_print = {each.says: on_printed_numbers(study, each).answer for each in study.statements}
     contradicted = [says for says, answer in on_print.items() if answer in ("fails", "depends")]
-    assert contradicted == NOT_TRUE_OF_PRINT[name]
+    begin = NOT_TRUE_OF_PRINT[name]
+    assert [says[: len(start)] for says, start in zip(contradicted, begin, strict=True)] == begin
     assert sum(answer == "holds" for answer in on_print.values()) >= len(on_print) // 4
 
 
 def test_printed_sums_are_shared_by_the_flows_of_a_point():
     """CUBIC: 830 Mbit/s of ten flows from 10 to 100 s, 83 each."""
     study = Study.load("buffer-provisioning")
-    [says] = [each for each in study.statements if each.says.startswith("Of ten flows")]
+    [says] = [
+        each for each in study.statements if each.says.startswith("Of ten flows, those of CUBIC use most")
+    ]
     evidence = [case.evidence for case in on_printed_numbers(study, says).cases]
     assert evidence == ["cubic 83, highspeed 72", "westwood 62, highspeed 72"]
 
@@ -223,6 +252,45 @@ def test_a_margin_moves_the_rival():
     assert check(statement(margin=1 / 3), VEGAS).answer == "fails"
 
 
+def test_a_value_is_within_a_factor_of_the_other_side():
+    """Vegas has 0.25 on average. Reno has 0.6, 2.4 times as much, and BIC 0.7, 2.8 times."""
+    assert check(statement(relation="within", tolerance=2.79), VEGAS).answer == "fails"
+    [case] = check(statement(relation="within", tolerance=2.81), VEGAS).cases
+    assert case.holds
+    assert case.evidence == "vegas 0.25, bic 0.7 (within a factor of 2.81)"
+
+
+def test_the_factor_of_a_margin_comes_before_that_of_a_tolerance():
+    """0.25 is 1.04 times 0.24, which is 0.4 times the 0.6 of Reno."""
+    settings = {"relation": "within", "margin": 0.4, "than": ("reno",)}
+    [case] = check(statement(**settings, tolerance=1.05), VEGAS).cases
+    assert case.holds
+    assert case.evidence == "vegas 0.25, reno 0.6 times 0.4 (within a factor of 1.05)"
+    assert check(statement(**settings, tolerance=1.03), VEGAS).answer == "fails"
+
+
+def test_a_range_is_one_case_with_two_sides():
+    """0.25 is in 0.2 to 0.3 and not in 0.3 to 0.4, which begins at 0.248 with a tolerance of 1.21."""
+    for least, most, tolerance, holds in ((0.2, 0.3, 1, True), (0.3, 0.4, 1, False), (0.3, 0.4, 1.21, True)):
+        rule = statement(relation="within", than={"least": least, "most": most}, tolerance=tolerance)
+        assert [case.holds for case in check(rule, VEGAS).cases] == [holds]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "factor"), [(0, 0, 1), (0, 1, math.inf), (-1, -1, 1), (-1, 1, math.inf), (2, 3, 1.5)]
+)
+def test_only_equal_values_are_apart_by_a_finite_factor_if_one_is_not_positive(
+    one: float, other: float, factor: float
+):
+    assert _apart(one, other) == _apart(other, one) == factor
+
+
+def test_a_tolerance_without_the_relation_that_it_belongs_to_is_refused():
+    for changed in ({"tolerance": 1.2}, {"relation": "within"}, {"than": {"least": 1, "most": 2}}):
+        with pytest.raises(ValidationError, match="a range and a tolerance go with the relation within"):
+            statement(**changed)
+
+
 def test_a_statement_may_compare_an_algorithm_under_two_conditions():
     rival = {"where": {"flows.0.algorithm": "reno"}}
     settings = {"where": {"flows.0.algorithm": "vegas"}, "than": rival}
@@ -268,5 +336,7 @@ def test_quantities_an_engine_does_not_report_have_no_number_and_no_verdict():
 
 def test_the_documents_count_the_conclusions_that_their_own_tables_contradict():
     page = (Path(__file__).parents[2] / "docs/explanation/published-studies.md").read_text("utf-8")
-    assert sum(map(len, NOT_TRUE_OF_PRINT.values())) == SEVEN
-    assert "seven conclusions are not true of the numbers that their study prints" in " ".join(page.split())
+    number = sum(map(len, NOT_TRUE_OF_PRINT.values()))
+    assert f"{number} conclusions are not true of the numbers that their study prints" in " ".join(
+        page.split()
+    )

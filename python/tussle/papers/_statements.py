@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -11,7 +12,7 @@ import polars as pl
 from tussle.errors import TussleError
 from tussle.metrics import Tables, axis_columns
 from tussle.papers._compare import Datasets
-from tussle.papers._study import Check, Rival, Statement
+from tussle.papers._study import Check, Range, Rival, Statement
 from tussle.predicates import Quantity, at_values, values
 
 Answer = Literal["holds", "fails", "depends", "not run"]
@@ -156,15 +157,37 @@ class _Compared(NamedTuple):
 
 
 def _compared(rule: Check, point: _Comparison, name: str) -> _Compared | None:
-    rivals = _rivals(rule, point, name)
-    if name not in point.here or not rivals:
+    if name not in point.here:
         return None
-    value, is_more = point.here[name], rule.relation == ">"
-    strongest = (max if is_more else min)(rivals, key=rivals.__getitem__)
-    other = rivals[strongest]
-    holds = value > other * rule.margin if is_more else value < other * rule.margin
+    value = point.here[name]
+    within = f" (within a factor of {rule.tolerance:g})" if rule.tolerance > 1 else ""
+    if isinstance(rule.than, Range):
+        holds = rule.than.least / rule.tolerance <= value <= rule.than.most * rule.tolerance
+        return _Compared(holds, f"{name} {value:.4g}, {rule.than.least:g} to {rule.than.most:g}{within}")
+    rivals = _rivals(rule, point, name)
+    if not rivals:
+        return None
+    decides, holds = _hardest(rule, value, rivals)
     times = f" times {rule.margin:g}" if rule.margin != 1 else ""
-    return _Compared(holds, f"{name} {value:.4g}, {strongest} {other:.4g}{times}")
+    return _Compared(holds, f"{name} {value:.4g}, {decides} {rivals[decides]:.4g}{times}{within}")
+
+
+def _hardest(rule: Check, value: float, rivals: Averages) -> tuple[str, bool]:
+    """Return the rival that decides, and whether the comparison with it holds."""
+    sides = {name: other * rule.margin for name, other in rivals.items()}
+    if rule.relation == "within":
+        decides = max(sides, key=lambda name: _apart(value, sides[name]))
+        return decides, _apart(value, sides[decides]) <= rule.tolerance
+    is_more = rule.relation == ">"
+    decides = (max if is_more else min)(sides, key=sides.__getitem__)
+    return decides, value > sides[decides] if is_more else value < sides[decides]
+
+
+def _apart(one: float, other: float) -> float:
+    """Return the factor between two values: infinite if they differ and one of them is 0 or less."""
+    if one == other:
+        return 1.0
+    return max(one / other, other / one) if min(one, other) > 0 else math.inf
 
 
 def _rivals(rule: Check, point: _Comparison, name: str) -> Averages:
@@ -177,5 +200,6 @@ def _rivals(rule: Check, point: _Comparison, name: str) -> Averages:
         return {words: point.elsewhere[name]} if name in point.elsewhere else {}
     if isinstance(rule.than, float | int):
         return {"bound": rule.than}
-    names = rule.than or [each for each in point.here if each not in rule.of]
+    named = rule.than if isinstance(rule.than, tuple) else ()
+    names = named or [each for each in point.here if each not in rule.of]
     return {each: point.here[each] for each in names if each in point.here}

@@ -113,10 +113,21 @@ class Rival(Strict):
     """Part whose results are the rival's, if it is another one."""
 
 
+class Range(Strict):
+    """Bounds of a quantity, both included."""
+
+    least: float
+    most: float
+
+
 class Check(Predicate):
     """One comparison that a statement is based on."""
 
     part: str
+    relation: Literal["<", ">", "within"]
+    """With "within", the quantity lies in a range, or is apart from the other side by `tolerance` at most."""
+    tolerance: float = 1.0
+    """Factor of "within": 1.2 allows values from 1 / 1.2 of the other side, or of the range, to 1.2 times."""
     flow: Literal["each", "first", "second"] = "each"
     """Flows that count: all, or only the first or the second of each run. The value of a metric of runs
     counts as the first flow's."""
@@ -124,12 +135,21 @@ class Check(Predicate):
     """Runs that count: all, those with several algorithms, or those with a single one."""
     of: tuple[str, ...]
     """Algorithms that the statement is about."""
-    than: float | Rival | tuple[str, ...] = ()
-    """Other algorithms, by default all others; a bound; or the same algorithm elsewhere."""
+    than: float | Range | Rival | tuple[str, ...] = ()
+    """Other algorithms, by default all others; a bound; a range; or the same algorithm elsewhere."""
     quantile: float | None = None
     """The quantile over flows and runs that is compared; by default their mean."""
     by: tuple[str, ...] = ()
     """Axes; there is a comparison for each combination of their values. `repetition` may be one of them."""
+
+    @model_validator(mode="after")
+    def _has_two_sides(self) -> Self:
+        has_range = isinstance(self.than, Range)
+        if (self.relation == "within") != (has_range or self.tolerance > 1):
+            raise ValueError(
+                f"{self.words}: a range and a tolerance go with the relation within, and it needs one"
+            )
+        return self
 
 
 class Statement(Strict):

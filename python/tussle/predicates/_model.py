@@ -32,7 +32,6 @@ class Predicate(Strict):
     words: str
     """Name of the compared quantity in the evidence: "share (%)"."""
     quantity: Quantity
-    relation: Literal["<", ">"]
     margin: float = 1.0
     """Factor of the other side: 1.1 with ">" requires 10 % more."""
     where: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)

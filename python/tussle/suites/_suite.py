@@ -50,6 +50,7 @@ class Claim(Predicate):
     """
 
     test: str
+    relation: Literal["<", ">"]
     flows: str = ""
     """Beginning of the names of the flows that count; by default all."""
     combine: Literal["mean", "min", "max", "sum", "p95"] = "mean"

@@ -1,0 +1,119 @@
+"""What docs/explanation/published-studies.md says about the conclusions of the studies, from their pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+import pytest
+
+from tussle.papers import Study, on_printed_numbers
+
+DOCS = Path(__file__).parents[2] / "docs"
+WORDS = " ".join((DOCS / "explanation" / "published-studies.md").read_text("utf-8").split())
+SIM, THEN, LINUX = "simulator", "simulator, the study's hosts", "Linux"
+
+
+class Answers(NamedTuple):
+    """What came out of a conclusion on each engine: "holds", "depends (1 of 6)", with † if it ran shorter."""
+
+    says: str
+    by_engine: dict[str, str]
+
+    def short(self, engine: str) -> str:
+        """Return the answer in one word."""
+        return (
+            "not run" if self.by_engine[engine].startswith("not run") else self.by_engine[engine].split()[0]
+        )
+
+
+def answers(name: str) -> list[Answers]:
+    """The conclusions of a study's page."""
+    page = (DOCS / "papers" / f"{name}.md").read_text("utf-8")
+    table = page.partition("| conclusion | where |")[2].partition("\n\n")[0].splitlines()
+    engines = [each.strip() for each in table[0].strip("| ").split(" | ")][1:]
+    rows = [line.strip("| ").split(" | ") for line in table[2:]]
+    return [Answers(row[0], dict(zip(engines, row[3:], strict=True))) for row in rows]
+
+
+def counts(found: list[Answers], engine: str) -> tuple[int, int, int]:
+    """How many hold, depend and fail."""
+    each = [conclusion.short(engine) for conclusion in found]
+    assert "not run" not in each
+    return each.count("holds"), each.count("depends"), each.count("fails")
+
+
+def alike(found: list[Answers]) -> list[Answers]:
+    """The conclusions of which both engines say the same."""
+    return [each for each in found if each.short(SIM) == each.short(LINUX)]
+
+
+def begins(found: list[Answers], start: str) -> Answers:
+    [conclusion] = [each for each in found if each.says.startswith(start)]
+    return conclusion
+
+
+@pytest.mark.parametrize("name", ["hsdpa", "linux-variants"])
+def test_the_text_counts_the_conclusions_as_the_page_does(name: str):
+    found = answers(name)
+    (hold, depend, fail), today = (counts(found, engine) for engine in (THEN, SIM))
+    said = f"Of {len(found)} conclusions {hold} hold with the study's hosts, {depend} depend and {fail} fail"
+    assert f"{said}; with today's hosts {today[0]}, {today[1]} and {today[2]}." in WORDS
+    assert f"Linux says the same as the simulator of {len(alike(found))} of the {len(found)}" in WORDS
+
+
+def test_where_linux_says_something_else_of_the_testbed_it_ran_shorter():
+    found = answers("linux-variants")
+    others = [each for each in found if each not in alike(found)]
+    assert all(each.by_engine[LINUX].endswith(" †") for each in others)
+    assert f"the other {len(others)} compare `gigabit`, which ran shorter there." in WORDS
+
+
+def test_what_both_hosts_of_the_phone_show_is_as_stated():
+    found = answers("hsdpa")
+    starts = [
+        "Downlink, BIC and CUBIC have longer RTTs",
+        "Downlink, BIC and CUBIC have more queueing delay",
+        "Downlink, a single flow of BIC or CUBIC has more congestion episodes",
+        "Downlink, BIC and CUBIC retransmit more",
+        "All four get much the same goodput",
+        "Downlink, Westwood+ has the shortest RTTs",
+    ]
+    for start in starts:
+        assert {begins(found, start).short(engine) for engine in (SIM, THEN)} == {"holds"}
+    assert "With both hosts BIC and CUBIC have longer RTTs and queueing delays on the downlink, more" in WORDS
+
+
+def test_what_only_the_studys_hosts_of_the_phone_show_is_as_stated():
+    found = answers("hsdpa")
+    only = [each.says for each in found if each.short(THEN) == "holds" != each.short(SIM)]
+    assert [says.startswith("With one flow, Westwood+ and Reno have shorter bursts") for says in only] == [
+        True
+    ]
+    assert "One conclusion holds with the study's hosts only: on the downlink the losses of a" in WORDS
+    timeouts = begins(found, "Downlink, BIC and CUBIC have more timeouts")
+    assert timeouts.by_engine[THEN] == "depends (3 of 4)"
+    assert "The latter have more timeouts with two, three and four flows." in WORDS
+    for start in ("Uplink, a single flow of CUBIC", "Bursts of losses get shorter with each"):
+        assert begins(found, start).short(THEN) == "fails"
+    assert "With these hosts bursts do not get shorter with more flows, a single flow of CUBIC" in WORDS
+
+
+def test_cubic_retransmits_as_much_more_than_the_others_as_stated():
+    table = pl.read_csv(DOCS / "papers/hsdpa/comparison.csv", infer_schema_length=None)
+    lost = table.filter(table="Table III", engine="sim-study-hosts").with_columns(
+        flows=pl.col("row").str.split(", ").list.first(), variant=pl.col("row").str.split(", ").list.last()
+    )
+    by_variant = lost.pivot("variant", index="flows", values="mean")
+    times = pl.concat([by_variant["cubic"] / by_variant[other] for other in ("reno", "westwood")])
+    assert f"retransmits {times.min():.0f} to {times.max():.0f} times as much as Reno and Westwood+" in WORDS
+    assert "where three times is printed" in WORDS
+
+
+def test_what_is_not_true_of_the_testbeds_own_numbers_is_as_stated():
+    study = Study.load("linux-variants")
+    on_print = {each.says: on_printed_numbers(study, each).answer for each in study.statements}
+    assert sum(answer in ("fails", "depends") for answer in on_print.values()) == 22
+    assert "Twenty-two are not true of the study's own numbers, among them that BIC gets more" in WORDS
+    assert on_print["In 300 s BIC gets more than Reno, Vegas, Veno and Westwood"] == "fails"
