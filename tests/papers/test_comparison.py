@@ -159,8 +159,8 @@ NOT_TRUE_OF_PRINT = {
     "lan-pairs": ["HighSpeed shares fairly with LP, Hybla, Reno and CUBIC"],
     "linux-variants": [
         "In 300 s Hybla gets most",
-        "In 300 s BIC, CUBIC, Scalable and H-TCP get less than any other variant but LP",
-        "In 300 s the variants other than BIC, CUBIC, Scalable, H-TCP and LP are much alike",
+        "In 300 s BIC, CUBIC, Scalable and H-TCP get less than all others but LP",
+        "In 300 s all but these and LP get what Reno gets",
         "To Reno, Vegas and Veno a loss of 0.0001 % matters little beside half as much, and 0.0005 % much",
         "The loss matters much to Scalable, Illinois, YeAH and H-TCP",
         "In 300 s Vegas gets a bit more than Reno",

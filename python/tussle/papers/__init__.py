@@ -1,7 +1,8 @@
 """Published studies, run again: printed numbers beside Tussle's, and conclusions checked.
 
-A study is a folder of `papers/`: `study.toml`, scenarios, `published.csv` and the template of its page. It
-has no code: a table or a figure that needs something new gets a new metric or figure of the registry.
+A study is a folder of `papers/`: `study.toml`, `statements.toml`, scenarios, `published.csv` and the
+template of its page. It has no code: a table or a figure that needs something new gets a new metric or
+figure of the registry.
 """
 
 from tussle.papers._compare import Row, both_orders, rows

@@ -1,4 +1,4 @@
-"""A published study, as `papers/NAME/study.toml` describes it: its parts, its tables, its statements."""
+"""A published study: parts and tables in `papers/NAME/study.toml`, conclusions in `statements.toml`."""
 
 from __future__ import annotations
 
@@ -195,8 +195,9 @@ class Study(Strict):
         """Read a study by its name; raises TussleError, with the nearest name, when there is none."""
         if name not in studies():
             raise TussleError(unknown("study", name, studies()))
-        text = (_FOLDER / name / "study.toml").read_text("utf-8")
-        return cls.model_validate({"name": name, **tomllib.loads(text)})
+        texts = ((_FOLDER / name / f"{part}.toml").read_text("utf-8") for part in ("study", "statements"))
+        study, statements = map(tomllib.loads, texts)
+        return cls.model_validate({"name": name, **study, **statements})
 
     @model_validator(mode="after")
     def _names_exist(self) -> Self:
