@@ -156,7 +156,17 @@ NOT_TRUE_OF_PRINT = {
         "Downlink, all flows together get about 1400 kbit/s",
         "Uplink, several flows of CUBIC get no more than those of the others",
     ],
-    "lan-pairs": ["HighSpeed shares fairly with LP, Hybla, Reno and CUBIC"],
+    "lan-pairs": [
+        "Two flows get slightly more than 100 Mbit/s together",
+        "Vegas gets 8 to 13 Mbit/s beside any other",
+        "Westwood keeps more than 80 Mbit/s, a share of 0.77, beside every variant but itself",
+        "Westwood is the only variant that beats Illinois where Illinois joins it",
+        "Illinois gets much more where it is first than where it joins, beside all but Westwood and Vegas",
+        "Illinois does not share fairly with any other variant",
+        "Scalable dominates every other variant but Westwood",
+        "HighSpeed shares fairly with LP, Hybla, Reno and CUBIC",
+        "CUBIC and YeAH share more evenly than H-TCP, Illinois, Scalable, BIC and HighSpeed",
+    ],
     "linux-variants": [
         "In 300 s Hybla gets most",
         "In 300 s BIC, CUBIC, Scalable and H-TCP get less than all others but LP",

@@ -54,7 +54,7 @@ def begins(found: list[Answers], start: str) -> Answers:
     return conclusion
 
 
-@pytest.mark.parametrize("name", ["hsdpa", "linux-variants"])
+@pytest.mark.parametrize("name", ["hsdpa", "lan-pairs", "linux-variants"])
 def test_the_text_counts_the_conclusions_as_the_page_does(name: str):
     found = answers(name)
     (hold, depend, fail), today = (counts(found, engine) for engine in (THEN, SIM))

@@ -77,7 +77,7 @@ def test_a_page_opens_with_what_came_out_and_repeats_no_number_wrongly(files: di
     ranks = (float(first) + float(second)) / 2
     words = f"Table I is {difference} % off print in the median on the simulator; the rank correlation is"
     assert f"- {words} {ranks:.2f}, and Cohen's κ" in opening
-    assert "Not true of the study's own numbers: “HighSpeed shares fairly" in opening
+    assert "Not true of the study's own numbers: “Two flows get slightly more than 100 Mbit/s" in opening
 
 
 def test_a_page_is_small_markdown_with_its_figures_beside_it(files: dict[str, str], tmp_path: Path):

@@ -79,19 +79,10 @@ def test_both_engines_agree_on_the_lan_as_stated(lan: pl.DataFrame):
     fair = lan.with_columns(printed=is_fair("published"), ours=is_fair("mean"))
     sim, linux = (fair.filter(engine=engine).sort("row") for engine in ("sim", "kernel"))
     alike = (sim["ours"] == linux["ours"]).sum()
-    assert (
-        f"agree with each other on {alike} of {sim.height} verdicts and on fourteen of the fifteen "
-        "conclusions" in WORDS
-    )
+    assert f"agree with each other on {alike} of {sim.height} verdicts." in WORDS
     with_print = [(each["ours"] == each["printed"]).sum() for each in (sim, linux)]
     said = f"{with_print[0]} of the simulator's and {with_print[1]} of Linux's agree with the study"
     assert said in WORDS
-    page = (DOCS / "papers" / "lan-pairs.md").read_text("utf-8")
-    assert "- The simulator and Linux say the same of 14 of the 15 conclusions that both ran." in page
-    fifth = "Vegas has a share of about a tenth beside any other, at most a fifth"
-    [answers] = re.findall(rf"^\| {fifth} \| .*? \| .*? \| (.*?) \| .*? \| (.*?) \|$", page, re.MULTILINE)
-    assert answers == ("holds", "depends (11 of 12)")
-    assert "that Vegas gets at most a fifth beside any other, fails in one of twelve cases on Linux" in WORDS
 
 
 def test_westwood_joined_by_reno_gets_what_is_stated(lan: pl.DataFrame):
@@ -124,8 +115,9 @@ def test_the_chosen_settings_of_the_lan_do_what_is_stated():
     assert f"rank correlations are {rank_10}, {rank_30} and {rank_100}" in WORDS
     assert f"and Cohen's κ {kappa_10}, {kappa_30} and {kappa_100}." in WORDS
     ticks = of_lan("Every pair, over the ticks per second of the hosts")
-    assert all(max(ticks, key=lambda hz: float(ticks[hz][at])) == "100" for at in (0, 1))
-    assert "With 100 ticks per second the ranks and the verdicts agree best." in WORDS
+    best = [max(ticks, key=lambda hz: float(ticks[hz][at])) for at in (0, 1)]
+    assert best == ["100", "250"]
+    assert "With 100 ticks per second the ranks agree best, and with 250 the verdicts." in WORDS
 
 
 PHONE = (DOCS / "papers" / "hsdpa.md").read_text("utf-8")
