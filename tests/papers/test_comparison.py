@@ -152,7 +152,7 @@ NOT_TRUE_OF_PRINT = {
     ],
     "hsdpa": [
         "Uplink, too, Westwood+ has the shortest RTTs",
-        "Downlink, the difference between these pairs is large",
+        "Downlink, BIC and CUBIC differ much from Westwood+ and Reno",
         "Downlink, all flows together get about 1400 kbit/s",
         "Uplink, several flows of CUBIC get no more than those of the others",
     ],
@@ -169,10 +169,10 @@ NOT_TRUE_OF_PRINT = {
     ],
     "linux-variants": [
         "In 300 s Hybla gets most",
-        "In 300 s BIC, CUBIC, Scalable and H-TCP get less than all others but LP",
-        "In 300 s all but these and LP get what Reno gets",
-        "To Reno, Vegas and Veno a loss of 0.0001 % matters little beside half as much, and 0.0005 % much",
-        "The loss matters much to Scalable, Illinois, YeAH and H-TCP",
+        "In 300 s BIC, CUBIC, Scalable and H-TCP get least, but for LP",
+        "In 300 s all but BIC, CUBIC, Scalable, H-TCP and LP are within a quarter",
+        "Reno, Vegas and Veno get the same with a loss of 0.0001 % as with half of it",
+        "With the tenfold loss Scalable, Illinois, YeAH and H-TCP keep less",
         "In 300 s Vegas gets a bit more than Reno",
         "In 300 s BIC gets more than Reno, Vegas, Veno and Westwood",
         "In 300 s Illinois gets slightly more than Scalable",

@@ -115,5 +115,33 @@ def test_what_is_not_true_of_the_testbeds_own_numbers_is_as_stated():
     study = Study.load("linux-variants")
     on_print = {each.says: on_printed_numbers(study, each).answer for each in study.statements}
     assert sum(answer in ("fails", "depends") for answer in on_print.values()) == 22
-    assert "Twenty-two are not true of the study's own numbers, among them that BIC gets more" in WORDS
+    assert "Twenty-two are not true of the study's own numbers in every case, among them that BIC" in WORDS
     assert on_print["In 300 s BIC gets more than Reno, Vegas, Veno and Westwood"] == "fails"
+
+
+def test_what_the_text_says_of_the_lan_is_on_its_page():
+    found = answers("lan-pairs")
+    for start, engines, answer in (
+        ("Vegas has the smallest mean share", (SIM, THEN, LINUX), "holds"),
+        ("Two flows of Illinois do not share fairly", (THEN,), "holds"),
+        ("HighSpeed shares fairly with LP, Hybla, Reno and CUBIC", (SIM, THEN, LINUX), "fails"),
+    ):
+        assert {begins(found, start).short(engine) for engine in engines} == {answer}
+    assert "Vegas gets the least everywhere, and with the study's hosts Illinois' flows do not share" in WORDS
+    study = Study.load("lan-pairs")
+    on_print = {each.says: on_printed_numbers(study, each).answer for each in study.statements}
+    assert sum(answer in ("fails", "depends") for answer in on_print.values()) == 9
+    [fails] = [says for says, answer in on_print.items() if answer == "fails"]
+    assert fails.startswith("HighSpeed shares fairly with LP, Hybla, Reno and CUBIC")
+    assert "Nine are not true of the printed numbers in every case, among them that HighSpeed" in WORDS
+
+
+def test_the_lans_ranks_over_the_buffer_are_as_stated():
+    page = (DOCS / "papers" / "lan-pairs.md").read_text("utf-8")
+    section = page.partition("over the switch's buffer\n")[2].partition("\n### ")[0]
+    rows = [
+        line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| simulator |")
+    ]
+    ranks = {row[1]: row[3].split()[0] for row in rows}
+    said = f"rank correlation is {ranks['20 kB']} with 20 kB, {ranks['150 kB']} with 150 kB and"
+    assert f"{said} {ranks['600 kB']} with 600 kB." in WORDS

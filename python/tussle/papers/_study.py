@@ -126,7 +126,7 @@ class Check(Predicate):
     part: str
     relation: Literal["<", ">", "within"]
     """With "within", the quantity lies in a range, or is apart from the other side by `tolerance` at most."""
-    tolerance: float = 1.0
+    tolerance: Annotated[float, Field(ge=1)] = 1.0
     """Factor of "within": 1.2 allows values from 1 / 1.2 of the other side, or of the range, to 1.2 times."""
     flow: Literal["each", "first", "second"] = "each"
     """Flows that count: all, or only the first or the second of each run. The value of a metric of runs

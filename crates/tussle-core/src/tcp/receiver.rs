@@ -80,10 +80,10 @@ struct EcnReceiver {
     seen: bool,
 }
 
-/// What a packet leaves to acknowledge; of packets that are processed as one, the last of these counts.
+/// What a packet leaves to acknowledge. Of several packets that are processed as one, the greatest value counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Left {
-    /// Nothing, but the sender gets an ACK: it repeats what an ACK has reached.
+    /// Nothing, because the packet is below the last ACK. It is answered nevertheless.
     Unasked,
     /// The packet, now or later.
     Packet,
@@ -645,6 +645,7 @@ impl Receiver {
         let marked = packet.ecn == Ecn::Ce;
         self.marks += u64::from(marked);
         if marked != self.ecn.echoing {
+            // The ACK of this packet follows. Linux counts that one alone.
             if self.delack.fires() < Time::NEVER {
                 self.transmit_ack(now, out);
             }
@@ -731,7 +732,7 @@ impl Receiver {
         sacks
     }
 
-    /// Sends the ACK of packets.
+    /// Sends an ACK of packets, which may use up one of those that are sent at once.
     fn send_ack(&mut self, now: Time, out: &mut Outbox) {
         self.transmit_ack(now, out);
         self.delack.count_ack();
@@ -747,6 +748,7 @@ impl Receiver {
         }
     }
 
+    /// Sends an ACK, of packets or not, and forgets what was delayed.
     fn transmit_ack(&mut self, now: Time, out: &mut Outbox) {
         if self.buffer.is_some() {
             self.select_window();

@@ -385,7 +385,7 @@ impl Scoreboard {
 
     /// Calls `examine` for every transmission that may be lost, and marks those that it finds lost. First
     /// transmissions and retransmissions are each examined oldest first, until [`Verdict::TooRecent`]. Retransmissions
-    /// that left after such a first transmission are not examined, even if they left in the same µs.
+    /// that left after a first transmission that is too recent are not examined, even if they left in the same µs.
     pub(crate) fn detect_losses(&mut self, flow: &mut Flow, mut examine: impl FnMut(u32, Sent) -> Verdict) {
         let mut number = self.first_unexamined.max(flow.una);
         self.first_unexamined = number;

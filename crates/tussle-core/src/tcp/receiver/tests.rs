@@ -288,6 +288,20 @@ fn the_answer_to_a_packet_below_the_last_ack_uses_up_no_quick_ack() {
     }
 }
 
+/// Seven of sixteen ACKs are left when the sender probes the window.
+#[test]
+fn the_answer_to_a_window_probe_uses_up_no_quick_ack() {
+    let mut fixture = Fixture::settled();
+    fixture.data(14, 300.0);
+    for n in 0..9 {
+        fixture.data(16 + n, 310.0 + f64::from(n));
+    }
+    let probe = Packet { number: WINDOW_PROBE, ..Packet::new(Kind::Ack, 0) };
+    assert_eq!(fixture.packet(probe, 320.0).len(), 1);
+    let acks: Vec<_> = (0..12).map(|n| fixture.data(25 + n, 330.0 + f64::from(n)).len()).collect();
+    assert_eq!(acks.iter().take_while(|&&sent| sent == 1).count(), 7);
+}
+
 /// Packet 16 waits for another one, so that the answer to the duplicate is its ACK, too.
 #[test]
 fn the_answer_to_a_duplicate_uses_up_a_quick_ack_if_a_packet_waits() {
