@@ -79,6 +79,33 @@ def test_a_task_that_is_ended_removes_its_temporary_files(tmp_path: Path):
     assert list(tmp_path.iterdir()) == [begun]
 
 
+class TerminatedInItsFinalizer:
+    """Python prints an exception that leaves a finalizer, and goes on."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        time.sleep(0)  # the handler runs before this line ends
+
+
+def whose_finalizer_swallows_the_signal(begun: Path) -> NoReturn:
+    with TemporaryDirectory(dir=begun.parent):
+        TerminatedInItsFinalizer()
+        for_an_hour(begun)
+    raise AssertionError("an hour is longer than this test")
+
+
+def test_a_task_in_which_the_signal_is_swallowed_ends_all_the_same(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+):
+    begun = tmp_path / "begun"
+    with processes(1) as pool:
+        ended = pool.submit(whose_finalizer_swallows_the_signal, begun)
+        with pytest.raises(BrokenExecutor, match=r"a worker process was killed by SIGTERM$"):
+            ended.result(timeout=60)
+    assert [each for each in tmp_path.iterdir() if each != begun] == []
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_a_task_whose_starter_is_killed_removes_its_temporary_files(tmp_path: Path):
     begun, never = tmp_path / "begun", tmp_path / "never"
     code = (

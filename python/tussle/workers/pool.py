@@ -20,6 +20,8 @@ _END_S = 5.0
 """Time allowed for a worker to end once its connection is closed."""
 _LEAVE_S = 1.0
 """Time allowed for a worker to remove its temporary files."""
+_LEAVE_AGAIN_S = 0.01
+"""Time after which a worker tries again to leave a task."""
 
 
 class ExecutorLostError(BrokenExecutor):
@@ -224,6 +226,7 @@ def _serve(connection: Connection) -> None:
     """Execute calls in a worker until the other end of its connection closes."""
     threading.Thread(target=_end_with_starter, daemon=True).start()
     signal.signal(signal.SIGTERM, _leave)
+    sys.unraisablehook = _go_on_leaving
     try:
         while True:
             try:
@@ -245,6 +248,17 @@ class _Terminated(KeyboardInterrupt):
 
 def _leave(*_: object) -> None:
     raise _Terminated
+
+
+def _go_on_leaving(lost: "sys.UnraisableHookArgs") -> None:
+    """Terminate this worker again if code that cannot fail, as a finalizer, swallowed the exception."""
+    if lost.exc_type is _Terminated:
+        # At once, it would be raised in this function, and be lost too.
+        again = threading.Timer(_LEAVE_AGAIN_S, os.kill, [os.getpid(), signal.SIGTERM])
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _answer(asked: bytes) -> bytes:
