@@ -242,7 +242,8 @@ fn differences(expect: &Expect, found: &SenderState, cwr: bool) -> Vec<String> {
         ("lost", expect.lost, found.lost),
         ("retransmitted", expect.retransmitted, found.retransmitted),
         ("timeouts", expect.timeouts, found.timeouts),
-        ("undone", expect.undone, found.undone),
+        ("spurious_timeouts", expect.spurious_timeouts, found.spurious_timeouts),
+        ("undone_recoveries", expect.undone_recoveries, found.undone_recoveries),
         ("probes", expect.probes, found.probes),
         ("rto_ms", expect.rto_ms, found.rto_ms),
     ];

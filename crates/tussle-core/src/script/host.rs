@@ -60,8 +60,10 @@ pub struct SenderState {
     pub retransmitted: u32,
     /// Expiries of the retransmission timer.
     pub timeouts: u32,
-    /// Reductions that were undone.
-    pub undone: u32,
+    /// Timeouts that proved spurious.
+    pub spurious_timeouts: u32,
+    /// Recoveries that proved spurious and were undone.
+    pub undone_recoveries: u32,
     /// Tail loss probes.
     pub probes: u32,
     /// The retransmission timeout.

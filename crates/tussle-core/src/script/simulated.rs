@@ -134,7 +134,8 @@ impl Host for SimulatedSender {
             lost: flow.lost_out,
             retransmitted: flow.retrans_out,
             timeouts: counts.timeouts,
-            undone: counts.undone_recoveries,
+            spurious_timeouts: counts.spurious_timeouts,
+            undone_recoveries: counts.undone_recoveries,
             probes: counts.probes,
             rto_ms: u32::try_from(flow.rtt.rto().ms()).unwrap_or(u32::MAX),
         })

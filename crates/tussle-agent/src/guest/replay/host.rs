@@ -142,7 +142,8 @@ impl Host for KernelHost {
             lost: info.lost,
             retransmitted: info.retrans,
             timeouts: counts.timeouts,
-            undone: counts.undone_recoveries + counts.spurious_timeouts,
+            spurious_timeouts: counts.spurious_timeouts,
+            undone_recoveries: counts.undone_recoveries,
             probes: counts.probes,
             rto_ms: info.rto_us / 1000,
         })

@@ -119,7 +119,7 @@ pub struct Counts {
     pub spurious_timeouts: u32,
     /// Episodes of fast recovery.
     pub recoveries: u32,
-    /// Reductions that were undone.
+    /// Recoveries, and other reductions without a timeout, that proved spurious and were undone.
     pub undone_recoveries: u32,
     /// Reductions for ECN marks or at the algorithm's request.
     pub ecn_echoes: u32,

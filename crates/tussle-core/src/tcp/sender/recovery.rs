@@ -276,7 +276,7 @@ impl Sender {
         }
     }
 
-    /// Undoes the reduction.
+    /// Undoes the reduction, and counts it as that of a timeout or that of a recovery.
     fn undo_reduction(&mut self, out: &mut Outbox) {
         if let Some(prior_ssthresh) = self.undo.prior_ssthresh {
             self.control.cwnd = self.cc.on_undo(&self.flow, &self.control);
@@ -288,7 +288,11 @@ impl Sender {
         self.flow.usage.on_window_set(self.flow.now);
         self.undo.end();
         self.rack.advanced = true;
-        self.counts.undone_recoveries += 1;
+        if self.flow.state == State::Loss {
+            self.counts.spurious_timeouts += 1;
+        } else {
+            self.counts.undone_recoveries += 1;
+        }
         out.events.push(Event::Undo);
     }
 
@@ -353,7 +357,6 @@ impl Sender {
         self.unmark_losses();
         self.undo_reduction(out);
         self.unanswered_timeouts = 0;
-        self.counts.spurious_timeouts += 1;
         if !self.must_await_duplicates() && (self.setup.sack || evidence == Evidence::Frto) {
             self.enter(State::Open);
             out.events.push(Event::Recovered);
