@@ -147,6 +147,7 @@ def test_ranks_are_compared_within_a_condition():
 
 NOT_TRUE_OF_PRINT = {
     "buffer-provisioning": [
+        "With 0.1 BDP, HighSpeed almost fills the link: more than 0.95 of it",
         "With 0.1 BDP, Scalable, BIC and CUBIC use more of the link than Reno",
         "Westwood+ does not prevail over Reno, wherever it stands",
     ],

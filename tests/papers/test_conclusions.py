@@ -54,13 +54,50 @@ def begins(found: list[Answers], start: str) -> Answers:
     return conclusion
 
 
-@pytest.mark.parametrize("name", ["hsdpa", "lan-pairs", "linux-variants"])
+@pytest.mark.parametrize("name", ["buffer-provisioning", "hsdpa", "lan-pairs", "linux-variants"])
 def test_the_text_counts_the_conclusions_as_the_page_does(name: str):
     found = answers(name)
     (hold, depend, fail), today = (counts(found, engine) for engine in (THEN, SIM))
     said = f"Of {len(found)} conclusions {hold} hold with the study's hosts, {depend} depend and {fail} fail"
     assert f"{said}; with today's hosts {today[0]}, {today[1]} and {today[2]}." in WORDS
     assert f"Linux says the same as the simulator of {len(alike(found))} of the {len(found)}" in WORDS
+
+
+def test_what_fails_of_the_buffers_with_todays_hosts_is_as_stated():
+    found = answers("buffer-provisioning")
+    fail = [each.says for each in found if each.short(SIM) == "fails"]
+    starts = [
+        "With 0.1 BDP, HighSpeed almost fills the link",
+        "The few ms that one host is nearer change much: on the nearer host Reno has less than half",
+        "Of Reno and Westwood+, the one on the nearer host gets less",
+        "Of two flows of a new variant, that with the shorter RTT gets less",
+        "At 100 ms, ten flows of H-TCP use a little less of the link than those of any other variant",
+        "At 300 ms, ten flows of H-TCP get notably less than those of any other variant",
+        "At 300 ms, ten flows of Scalable get less with a larger buffer",
+        "Of five flows, those of CUBIC and Westwood+ use most of a gigabit",
+        "Ten flows of HighSpeed or H-TCP do not fill a gigabit",
+    ]
+    assert [says.startswith(start) for says, start in zip(fail, starts, strict=True)] == [True] * 9
+    assert "The eight others that fail with today's hosts contradict the study's ns-2. Reno gets" in WORDS
+    study = Study.load("buffer-provisioning")
+    on_print = {each.says: on_printed_numbers(study, each).answer for each in study.statements}
+    untrue = [says for says, answer in on_print.items() if answer in ("fails", "depends")]
+    assert [says for says in untrue if on_print[says] == "fails"] == [fail[0]]
+    assert len(untrue) == 3
+    assert "Three are not true of the printed numbers in every case, among them that HighSpeed" in WORDS
+
+
+def test_linux_and_the_simulator_differ_on_the_conclusion_of_the_buffers_that_is_named():
+    found = answers("buffer-provisioning")
+    [other] = [each for each in found if each not in alike(found)]
+    assert other.says.startswith("Two flows of Reno share more evenly")
+    assert {each: other.by_engine[each] for each in (SIM, LINUX)} == {
+        SIM: "depends (5 of 6)",
+        LINUX: "holds",
+    }
+    assert other.short(THEN) == "fails"
+    assert "two flows of Reno share most evenly with each of six buffers there, on the simulator" in WORDS
+    assert "and two flows of Reno do not share more evenly than those of other variants." in WORDS
 
 
 def test_where_linux_says_something_else_of_the_testbed_it_ran_shorter():
