@@ -251,7 +251,7 @@ def _leave(*_: object) -> None:
 
 
 def _go_on_leaving(lost: "sys.UnraisableHookArgs") -> None:
-    """Terminate this worker again if code that cannot fail, as a finalizer, swallowed the exception."""
+    """Terminate this worker again if code that cannot fail, such as a finalizer, swallowed the exception."""
     if lost.exc_type is _Terminated:
         # At once, it would be raised in this function, and be lost too.
         again = threading.Timer(_LEAVE_AGAIN_S, os.kill, [os.getpid(), signal.SIGTERM])

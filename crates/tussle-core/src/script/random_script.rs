@@ -325,9 +325,9 @@ mod tests {
             })
             .collect();
         let count = |of: fn(&Expect) -> Option<u32>| last.iter().filter(|each| of(each) > Some(0)).count();
-        assert!(count(|expect| expect.timeouts) > 5);
+        assert!(count(|expect| expect.timeouts) > 12);
         assert!(count(|expect| expect.spurious_timeouts) > 5);
-        assert!(count(|expect| expect.undone_recoveries) > 5);
-        assert!(count(|expect| expect.probes) > 5);
+        assert!(count(|expect| expect.undone_recoveries) > 12);
+        assert!(count(|expect| expect.probes) > 12);
     }
 }
