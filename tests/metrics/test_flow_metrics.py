@@ -57,10 +57,11 @@ def test_timeouts_are_counted_for_the_steady_interval_and_for_the_run():
 
 def test_rtt_quantiles_are_those_of_the_flow_and_absent_without_samples():
     silent = {name: None for name in flow_row(0, 0) if name.startswith("rtt_")}
-    table = REGISTRY["rtt"].compute(two_flows({"rtt_p95_ms": 80.0}, silent))
+    table = REGISTRY["rtt"].compute(two_flows({"rtt_p05_ms": 45.0, "rtt_p95_ms": 80.0}, silent))
     assert table["rtt_p95_ms"].to_list() == [80.0, None]
+    assert table["rtt_spread_ms"].to_list() == [35.0, None]
     assert table.columns[2:] == [
-        f"rtt_{q}_ms" for q in ("min", "mean", "p05", "p25", "p50", "p75", "p95", "p99")
+        f"rtt_{q}_ms" for q in ("min", "mean", "p05", "p25", "p50", "p75", "p95", "p99", "spread")
     ]
 
 

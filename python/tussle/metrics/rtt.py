@@ -10,9 +10,11 @@ _COLUMNS = ("min", "mean", "p05", "p25", "p50", "p75", "p95", "p99")
 
 
 def compute(tables: Tables) -> pl.DataFrame:
-    """`run, flow, rtt_min_ms, rtt_mean_ms, rtt_p05_ms … rtt_p99_ms`; null where no packet was measured."""
+    """`run, flow, rtt_min_ms, rtt_mean_ms, rtt_p05_ms … rtt_p99_ms, rtt_spread_ms`; null without samples."""
     columns = [f"rtt_{column}_ms" for column in _COLUMNS]
-    return tables.flows.select("run", "flow", *columns).sort("run", "flow").collect()
+    spread = pl.col("rtt_p95_ms") - pl.col("rtt_p05_ms")
+    flows = tables.flows.select("run", "flow", *columns, spread.alias("rtt_spread_ms"))
+    return flows.sort("run", "flow").collect()
 
 
 METRIC = Metric(
@@ -20,8 +22,10 @@ METRIC = Metric(
     unit="ms",
     definition="Smallest, mean and quantiles of the round-trip times that the sender measured in the steady "
     "interval, one per acknowledgement, before smoothing. The p-quantile is the smallest "
-    "value that a fraction p of the samples do not exceed.",
-    source="RFC 5166, section 2.1.2 (delay); RFC 7323, section 4 (measuring with timestamps)",
+    "value that a fraction p of the samples do not exceed. Their spread, the 95th percentile less the 5th, "
+    "shows how far the RTT oscillates.",
+    source="RFC 5166, sections 2.1.2 (delay) and 2.2 (oscillations); RFC 7323, section 4 (measuring with "
+    "timestamps)",
     better="lower",
     per=("run", "flow"),
     compute=compute,
