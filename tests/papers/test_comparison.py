@@ -181,6 +181,7 @@ NOT_TRUE_OF_PRINT = {
         "In 300 s H-TCP gets what Hybla gets",
         "In 20 s Hybla gets much more than any other variant",
         "In 20 s LP is comparable with the other variants",
+        "In 20 s how the variants compare depends on neither RTT nor loss",
         "On WiFi all variants are much alike",
         "With one end on satellite all variants are much alike",
         "With both ends on satellite Reno and Vegas are next to LP at the end",

@@ -493,26 +493,18 @@ def test_linux_and_the_simulator_agree_on_the_testbed_as_stated():
     off = pl.col("off")
     median, most_of = cells.select(off.median(), most=off.quantile(0.95)).row(0)
     assert (
-        f"In the {cells.height} cells of tables that both ran whole, they differ by {median:.2f} % in the "
+        f"In the {cells.height} cells of tables that both ran whole, they differ by {median:.3f} % in the "
         f"median, and by less than {math.ceil(10 * most_of) / 10} % in 95 of 100." in WORDS
     )
-    apart = cells.filter(pl.col("off") > 10)
-    names = [("Table 9", "lp"), ("Table 10", "westwood"), ("Table 8", "hybla")]
-    assert set(apart.select("table", "row").iter_rows()) == set(names)
-    assert "Three rows differ by more than a tenth. In two of them the intervals overlap: LP" in WORDS
-    lp, reno, hybla = (apart.filter(row=row) for _, row in names)
-    assert f"LP beside itself for 20 s, with {lp['off'][0]:.0f} and {lp['off'][1]:.0f} %, and" in WORDS
-    assert reno["quantity"].to_list() == ["background_mbit_per_s"]
-    assert f"Reno joined by Westwood for five minutes, with {reno['off'].item():.0f} %." in WORDS
-    for each in (lp, reno):
-        assert each.select((pl.col("low_sim") < pl.col("high_kernel")).all()).item()
-        assert each.select((pl.col("low_kernel") < pl.col("high_sim")).all()).item()
+    hybla = cells.filter(pl.col("off") > 10)
+    assert set(hybla.select("table", "row").iter_rows()) == {("Table 8", "hybla")}
+    assert "One row differs by more than a tenth: Hybla beside itself for five minutes, with" in WORDS
     goodputs = {
         name: [hybla.filter(quantity=f"{place}_mbit_per_s")[name].item() for place in ("background", "main")]
         for name in ("mean_sim", "mean_kernel")
     }
     said = "{:.0f} and {:.0f} Mbit/s on the simulator".format(*goodputs["mean_sim"])
-    assert f"Hybla beside itself for five minutes: {said}, where both flows lock" in WORDS
+    assert f"Hybla beside itself for five minutes, with {said}, where both flows lock" in WORDS
     assert "and {:.0f} and {:.0f} on Linux.".format(*goodputs["mean_kernel"]) in WORDS
     linux = TESTBED / "results" / "kernel"
     shorter = [
