@@ -491,21 +491,12 @@ def test_linux_and_the_simulator_agree_on_the_testbed_as_stated():
         .sort("off", descending=True)
     )
     off = pl.col("off")
-    median, most_of = cells.select(off.median(), most=off.quantile(0.95)).row(0)
+    same, *bounds = cells.select((off == 0).sum(), most_of=off.quantile(0.95), most=off.max()).row(0)
+    most_of, most = (math.ceil(10 * bound) / 10 for bound in bounds)
     assert (
-        f"In the {cells.height} cells of tables that both ran whole, they differ by {median:.3f} % in the "
-        f"median, and by less than {math.ceil(10 * most_of) / 10} % in 95 of 100." in WORDS
+        f"Of the {cells.height} cells of tables that both ran whole, {same} are the same in all five digits, "
+        f"95 of 100 differ by less than {most_of} %, and none by more than {most} %." in WORDS
     )
-    hybla = cells.filter(pl.col("off") > 10)
-    assert set(hybla.select("table", "row").iter_rows()) == {("Table 8", "hybla")}
-    assert "One row differs by more than a tenth: Hybla beside itself for five minutes, with" in WORDS
-    goodputs = {
-        name: [hybla.filter(quantity=f"{place}_mbit_per_s")[name].item() for place in ("background", "main")]
-        for name in ("mean_sim", "mean_kernel")
-    }
-    said = "{:.0f} and {:.0f} Mbit/s on the simulator".format(*goodputs["mean_sim"])
-    assert f"Hybla beside itself for five minutes, with {said}, where both flows lock" in WORDS
-    assert "and {:.0f} and {:.0f} on Linux.".format(*goodputs["mean_kernel"]) in WORDS
     linux = TESTBED / "results" / "kernel"
     shorter = [
         place.name
