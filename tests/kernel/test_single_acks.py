@@ -1,4 +1,4 @@
-"""Two flows that lock in phase, which an ACK of a single packet would end."""
+"""ACKs of single packets: two flows lock in phase without them, and LP takes a delayed one for a queue."""
 
 import pytest
 
@@ -37,5 +37,29 @@ def test_two_flows_of_hybla_lock_in_phase_on_both_engines():
 @pytest.mark.slow
 @pytest.mark.usefixtures("kernel")
 def test_they_do_not_where_the_application_reads_each_packet():
-    first, second = goodputs_of_hybla(KernelEngine(), {"receive_window": "3 MB"})
-    assert first == pytest.approx(second, rel=0.1)
+    simulated, on_linux = (
+        goodputs_of_hybla(engine, {"receive_window": "3 MB"}) for engine in (ENGINE, KernelEngine())
+    )
+    assert simulated == pytest.approx(on_linux, rel=1e-2)
+    assert on_linux[0] == pytest.approx(on_linux[1], rel=0.1)
+
+
+def goodput_of_lp(engine: Engine, window: str) -> float:
+    """Mbit/s of one flow of LP, which takes a delayed ACK for a queue."""
+    tables = {
+        "duration": "5 s",
+        "path": {"rate": "1 Gbit/s", "rtt": "100 ms", "queue": {"limit": "1 bdp"}},
+        "hosts": {"timestamps": "synchronised", "receive_window": window},
+        "flows": [{"algorithm": "lp"}],
+    }
+    [planned, *_] = Scenario.from_dict(tables).runs()
+    [goodput] = engine.execute(planned.run)["flows"]["goodput_bit_per_s"].to_list()
+    return goodput / 1e6
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("window", ["100 kB", "512 kB"])
+def test_a_packet_before_which_a_bulk_sender_pauses_is_acknowledged_alone_on_both_engines(window: str):
+    simulated, on_linux = (goodput_of_lp(engine, window) for engine in (ENGINE, KernelEngine()))
+    assert simulated == pytest.approx(on_linux, rel=1e-6)
+    assert on_linux > 1

@@ -384,13 +384,10 @@ pub(crate) fn start_sender(sender: Arc<Sender>, to: SocketAddr, clock: Clock, pr
     std::thread::spawn(move || sender.log.outcome(send(&sender, to, clock, priority)));
 }
 
-/// Unread bytes at which the reader of a flow is woken (`SO_RCVLOWAT`): one where unread bytes reduce a limited window,
-/// where the buffer grows with what is read in a round trip, or where reading sends an ACK of what an application has
-/// written; elsewhere many, because reading costs time.
+/// Unread bytes at which the reader of a flow is woken (`SO_RCVLOWAT`): many unless each packet must be read at once, because
+/// reading costs time.
 fn lowat_bytes(spec: &FlowSpec, host: &Host) -> i32 {
-    let reads_at_once =
-        spec.receive_window_bytes.is_some() || host.rmem.is_some() || spec.application.is_some();
-    if reads_at_once { 1 } else { READ_BYTES }
+    if spec.reads_at_once(host) { 1 } else { READ_BYTES }
 }
 
 fn as_option(bytes: u64) -> i32 {

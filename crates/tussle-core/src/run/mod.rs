@@ -178,6 +178,13 @@ impl FlowSpec {
         self.algorithm == UDP
     }
 
+    /// Whether the receiving application reads each packet at once, and not many together: where unread bytes reduce a limited
+    /// window, where the buffer grows with what is read in a round trip, or where reading sends an ACK of what an application
+    /// has written.
+    pub fn reads_at_once(&self, receiver: &Host) -> bool {
+        self.receive_window_bytes.is_some() || receiver.rmem.is_some() || self.application.is_some()
+    }
+
     /// Write schedule of the flow's application in a run with a seed; `None` for a bulk sender.
     ///
     /// # Errors

@@ -56,6 +56,7 @@ impl SimulatedSender {
             device_rate_bit_per_s: None,
             timestamp_offset_ms: 0,
             has_application: false,
+            reads_at_once: false,
             ends: false,
         };
         let mut sender = Sender::new(setup, (entry.build)(&parameters, 0));
@@ -174,7 +175,7 @@ impl SimulatedReceiver {
             window: LargestWindow::Bytes(window_bytes),
             ecn,
             timestamp_offset_ms: 0,
-            has_application: false,
+            reads_at_once: false,
         };
         let mut receiver = Receiver::new(setup);
         let mut out = Outbox::default();

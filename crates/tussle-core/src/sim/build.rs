@@ -207,6 +207,7 @@ impl<'a> Topology<'a> {
             device_rate_bit_per_s: spec.device_rate_bit_per_s,
             timestamp_offset_ms: offsets.sender_ms,
             has_application: spec.application.is_some(),
+            reads_at_once: spec.reads_at_once(&ends.receiver),
             ends: spec.stop_ns.is_some() || spec.bytes.is_some(),
         };
         let metrics = spec.pair.filter(|_| ends.sender.metrics_save).map(|pair| {

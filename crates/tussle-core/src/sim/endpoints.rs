@@ -60,7 +60,7 @@ impl TcpEndpoints {
             window: receiver.window,
             ecn: sender.ecn(),
             timestamp_offset_ms: receiver.timestamp_offset_ms,
-            has_application: setup.has_application,
+            reads_at_once: setup.reads_at_once,
         });
         TcpEndpoints { sender, receiver }
     }

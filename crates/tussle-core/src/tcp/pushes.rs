@@ -66,12 +66,17 @@ impl Pushes {
         written - self.end > self.largest_window / 2
     }
 
-    /// Sets the flags of a write that ends before packet `written`.
-    pub(super) fn write(&mut self, written: u32, una: u32) {
+    /// Sets the flags inside of a write, of which the socket has taken the packets before `written`.
+    pub(super) fn write_on(&mut self, written: u32, una: u32) {
         let half = self.largest_window / 2;
         while half > 0 && self.is_far(written) {
             self.add(self.end + half, una);
         }
+    }
+
+    /// Sets the flags of a write that ends before packet `written`, or pauses there.
+    pub(super) fn write(&mut self, written: u32, una: u32) {
+        self.write_on(written, una);
         if self.end < written {
             self.add(written - 1, una);
         }

@@ -52,9 +52,8 @@ pub struct ReceiverSetup {
     pub ecn: EcnMode,
     /// Offset of the receiver's timestamps (Linux: `tsoffset`).
     pub timestamp_offset_ms: u32,
-    /// Whether an application writes at its own times, and the receiver's reads what it wrote at once; otherwise reading
-    /// matters only where the window is that of a buffer.
-    pub has_application: bool,
+    /// Whether the application reads each packet at once, and not many together; it does where the window is that of a buffer.
+    pub reads_at_once: bool,
 }
 
 /// Largest window of a receiver.
@@ -197,7 +196,7 @@ impl Receiver {
             window: ReceiveWindow::of_bytes(window_bytes, setup.mss_bytes),
             largest_window_bytes,
             window_unit_bytes: 1 << window_scale(largest_window_bytes),
-            reads: buffer.is_some() || setup.has_application,
+            reads: buffer.is_some() || setup.reads_at_once,
             buffer,
             finished: None,
             merged: None,

@@ -1,7 +1,7 @@
-//! What an application has written ahead, by the time it stops.
+//! What an application has written ahead of the packets sent.
 //!
-//! Without `hosts.wmem` a socket takes a limited amount of unsent data (Linux: `TCP_NOTSENT_LOWAT`), which is still sent
-//! after the application stops.
+//! Without `hosts.wmem` a socket takes a limited amount of unsent data (Linux: `TCP_NOTSENT_LOWAT`). It is still sent after the
+//! application stops, and its last packet carries the push flag.
 
 use crate::run::application::UNSENT_BYTES;
 

@@ -12,7 +12,7 @@ fn setup(ecn: EcnMode) -> ReceiverSetup {
         window: LargestWindow::Bytes(65_535),
         ecn,
         timestamp_offset_ms: 0,
-        has_application: false,
+        reads_at_once: false,
     }
 }
 
@@ -315,8 +315,8 @@ fn the_answer_to_a_duplicate_uses_up_a_quick_ack_if_a_packet_waits() {
 /// Packet 16 would be acknowledged together with 17. It ends a write, and the application has read it.
 #[test]
 fn what_an_application_has_written_is_acknowledged_when_the_other_one_reads_it() {
-    for (has_application, acknowledged) in [(false, vec![]), (true, vec![17])] {
-        let mut fixture = Fixture::settled_of(ReceiverSetup { has_application, ..setup(EcnMode::Off) });
+    for (reads_at_once, acknowledged) in [(false, vec![]), (true, vec![17])] {
+        let mut fixture = Fixture::settled_of(ReceiverSetup { reads_at_once, ..setup(EcnMode::Off) });
         let pushed = Packet { number: 16, size_bytes: 1500, flags: Flags::PSH, ..Packet::new(Kind::Data, 0) };
         let acks: Vec<_> = fixture.packet(pushed, 216.0).iter().map(|ack| ack.number).collect();
         assert_eq!(acks, acknowledged);

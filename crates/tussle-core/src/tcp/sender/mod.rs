@@ -17,6 +17,7 @@ mod output;
 mod recovery;
 mod reduction;
 mod rfc6675;
+mod writes_ahead;
 
 use super::device::Device;
 use super::flow::{Flow, INITIAL_WINDOW_PACKETS, State};
@@ -67,6 +68,8 @@ pub struct Setup {
     pub timestamp_offset_ms: u32,
     /// Whether an application writes at its own times; otherwise all data are written at the start.
     pub has_application: bool,
+    /// Whether the receiver's application reads each packet at once, so that push flags matter.
+    pub reads_at_once: bool,
     /// Whether the application ends, after a number of bytes or at a time.
     pub ends: bool,
 }
@@ -179,7 +182,7 @@ pub struct Sender {
     send_buffer: Option<Box<SendBuffer>>,
     /// Push flags; `None` if nobody looks at them.
     pushes: Option<Box<Pushes>>,
-    /// What the socket has taken, where no send buffer limits that and the application ends.
+    /// What the socket has taken, where no send buffer limits that, and the application ends or its push flags matter.
     ahead: Option<WrittenAhead>,
     /// Whether an ACK may let the application write.
     watches_writes: bool,
@@ -278,9 +281,10 @@ impl Sender {
                 let windows = if needs.larger_send_buffer { 3 } else { 2 };
                 Box::new(SendBuffer::new(sizes, setup.mss_bytes, windows))
             }),
-            pushes: (setup.host.wmem.is_some() || setup.has_application).then(Box::default),
-            ahead: (setup.ends && setup.host.wmem.is_none()).then(WrittenAhead::default),
-            watches_writes: setup.ends || setup.host.wmem.is_some(),
+            pushes: (setup.host.wmem.is_some() || setup.has_application || setup.pushes_ahead())
+                .then(Box::default),
+            ahead: setup.is_written_ahead().then(WrittenAhead::default),
+            watches_writes: setup.is_written_ahead() || setup.host.wmem.is_some(),
             limits: Limits::new(),
             echo_ms: 0,
             window_probes: 0,
@@ -437,6 +441,7 @@ impl Sender {
         if let Some(pushes) = &mut self.pushes {
             pushes.on_window(self.offered.packets());
         }
+        self.push_first_window();
         if self.offload.is_some() && self.send_buffer.is_none() {
             self.push_written(0, out);
         } else {
@@ -538,7 +543,9 @@ impl Sender {
         }
         let written = self.application.written;
         self.application.written = self.application.written.saturating_add(packets);
-        if let Some(pushes) = &mut self.pushes {
+        if let Some(pushes) = &mut self.pushes
+            && !self.setup.pushes_ahead()
+        {
             if self.connection == Connection::Established {
                 pushes.on_window(self.offered.packets());
             }
@@ -560,14 +567,6 @@ impl Sender {
             self.check_buffer(out);
         }
         self.write_ahead();
-    }
-
-    fn write_ahead(&mut self) {
-        if let Some(ahead) = &mut self.ahead
-            && self.connection == Connection::Established
-        {
-            ahead.fill(self.flow.nxt, self.application.written, self.setup.mss_bytes);
-        }
     }
 
     /// Writes `bytes` and closes.
@@ -693,6 +692,7 @@ fn tests_setup(host: Host) -> Setup {
         timestamp_offset_ms: 0,
         device_rate_bit_per_s: None,
         has_application: false,
+        reads_at_once: false,
         ends: false,
     }
 }
