@@ -63,7 +63,7 @@ impl Pushes {
 
     /// Whether half of the largest window was written, up to packet `written`, since the last flag.
     pub(super) fn is_far(&self, written: u32) -> bool {
-        written - self.end > self.largest_window / 2
+        written.saturating_sub(self.end) > self.largest_window / 2
     }
 
     /// Sets the flags inside of a write, of which the socket has taken the packets before `written`.

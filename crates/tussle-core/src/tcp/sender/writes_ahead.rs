@@ -24,7 +24,8 @@ impl Sender {
         if let Some(pushes) = &mut self.pushes
             && self.setup.pushes_ahead()
         {
-            pushes.write_on(self.application.written.min(self.control.cwnd), 0);
+            let sendable = self.control.cwnd.min(self.window_end);
+            pushes.write_on(self.application.written.min(sendable), 0);
         }
     }
 
@@ -95,6 +96,16 @@ mod tests {
     #[test]
     fn packets_of_the_first_window_are_pushed_too() {
         assert_eq!(pushed(&established(Host::default(), 13).1), [6]);
+    }
+
+    /// The receive window ends the first flight before the congestion window does. Half of 40 packets are 20, and 40 + 182 are
+    /// written.
+    #[test]
+    fn a_first_window_larger_than_the_receive_window_has_the_flags_of_what_is_written() {
+        let (sender, out) = established(Host { initial_cwnd: 1000, ..Host::default() }, 40);
+        assert_eq!((pushed(&out), sender.flow.nxt), (vec![20], 40));
+        assert_eq!(sender.ahead.unwrap().end(0), 222);
+        assert!(sender.pushes.as_ref().unwrap().has(221));
     }
 
     #[test]
