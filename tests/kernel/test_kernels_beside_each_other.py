@@ -12,6 +12,7 @@ import pytest
 from commandline import refused
 from tussle.dataset import Dataset
 from tussle.kernel import Kernel, kernel_names
+from tussle.papers import Study
 
 TUSSLE = Path(sys.executable).with_name("tussle")
 TWO = 2
@@ -113,6 +114,32 @@ def test_each_kernel_keeps_the_receive_window_of_a_scenario(tmp_path: Path, rele
     largest = samples.group_by("run").agg(pl.col("in_flight_packets").max()).collect()
     # 20 kB are 13.8 packets of 1448 bytes.
     assert largest["in_flight_packets"].to_list() == [13, 13]
+
+
+@pytest.mark.parametrize(("release", "window"), [("linux-6.1", "3.15 MB"), ("linux-6.12", "3.76 MB")])
+def test_each_kernel_has_the_receive_window_that_pages_of_today_state(
+    tmp_path: Path, release: str, window: str
+):
+    """Linux 6.1 makes a half of 6 MiB window, and Linux 6.12 the part of payload in a packet's memory."""
+    if release not in kernel_names():
+        pytest.skip(f"{release} is needed, and is not built")
+    (tmp_path / "buffer.toml").write_text(
+        """
+        duration = "5 s"
+        path = { rate = "200 Mbit/s", rtt = "200 ms", queue.limit = "1 bdp" }
+        hosts = { profile = "linux-6.12", wmem = "unlimited" }
+        flows = [{ algorithm = "reno" }]
+        """
+    )
+    chosen = ("--engine", "kernel", "--kernel", release)
+    made = call(tmp_path, dict(os.environ), "run", "buffer.toml", "-o", "out", *chosen)
+    assert made.returncode == 0, made.stderr
+    window_bytes = pl.col("tcp_info.snd_wnd_bytes").max()
+    largest = Dataset.open(tmp_path / "out").samples.select(window_bytes).collect()
+    assert f"{largest.item() / 1e6:.2f} MB" == window
+    for study in ("buffer-provisioning-today", "linux-variants-today"):
+        [cause] = [each for each in Study.load(study).causes if "receive window" in each]
+        assert window in cause
 
 
 def test_two_kernels_repeat_to_the_byte(tmp_path: Path, releases: str):

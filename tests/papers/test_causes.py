@@ -134,3 +134,24 @@ def test_the_variants_of_the_ns_2_study_leave_reno_a_fifth_where_their_rtt_is_sh
     )
     assert reno.height == 6
     assert reno.filter(pl.col("share") < A_FIFTH)["flows.0.algorithm"].to_list() == ["scalable"]
+
+
+@pytest.mark.parametrize(
+    ("study", "part", "row", "numbers"),
+    [
+        ("linux-variants-today", "gigabit", "4096 131072 6291456, 4096 16384 4194304, 0 %, reno", (138, 212)),
+        ("buffer-provisioning-today", "single", "0.2 bdp, reno", (167, 145)),
+        ("buffer-provisioning-today", "single", "0.4 bdp, cubic", (150, 193)),
+    ],
+)
+def test_linux_6_12_and_the_simulator_differ_where_their_windows_do_as_stated(
+    study: str, part: str, row: str, numbers: tuple[int, int]
+):
+    [cause] = [each for each in Study.load(study).causes if "receive window" in each]
+    page = " ".join((PAGES / f"{study}.md").read_text("utf-8").split())
+    assert f"- {cause} " in page
+    table = pl.read_csv(PAGES / study / "comparison.csv")
+    rows = table.filter(part=part, row=row, quantity="goodput")
+    for number, engine in zip(numbers, ("kernel-linux-6.12", "sim"), strict=True):
+        assert round(rows.filter(engine=engine)["mean"].item()) == number
+        assert re.search(rf"\b{number}\b", cause)
